@@ -1,0 +1,210 @@
+"""
+Every exception that signoff raises, in one tree.
+
+    SignoffError
+    ├── JSONError            a text is not strict JSON, or exceeds a limit
+    ├── DocumentError        a file or document cannot be read at all
+    ├── ContractError        a contract cannot be locked: carries every fault
+    │   └── LockCorrupt      a lock file does not have the digest it states
+    ├── ParamsError          parameters that a verifier refuses
+    ├── DuplicateVerifier    two verifiers with one id
+    ├── NotInstalled         an optional package is absent: names the extra
+    ├── NotJudged            a check ends early with the finding it carries
+    ├── EvidenceMissing      no bytes for a digest
+    ├── EvidenceCorrupt      bytes that do not have their digest
+    ├── RunUnwritable        a run directory cannot be written
+    ├── RunUnreadable        a run directory proves nothing: carries why
+    └── VerdictError         the verdict is not a pass: carries the report
+
+``VerdictError`` is the only one that speaks of the judged work; all others say
+that a document, a parameter, a file or a package was unfit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = [
+    "ContractError",
+    "DocumentError",
+    "DuplicateVerifier",
+    "EvidenceCorrupt",
+    "EvidenceMissing",
+    "Fault",
+    "JSONError",
+    "LockCorrupt",
+    "NotInstalled",
+    "NotJudged",
+    "ParamsError",
+    "RunUnreadable",
+    "RunUnwritable",
+    "SignoffError",
+    "VerdictError",
+]
+
+
+class SignoffError(Exception):
+    """The root of all exceptions that signoff raises on purpose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """
+    One thing that is wrong with a document.
+
+    Args:
+        where: RFC 6901 pointer to the value, ``""`` for the whole document.
+        message: What is wrong, without a full stop.
+        line: 1-based line in the file, 0 when there is no file.
+        column: 1-based column in the file, in code points; 0 when there is no file.
+        got: The name that was written, where a name is wrong; ``""`` otherwise.
+        known: The names that would have been right, for "did you mean" at the door.
+    """
+
+    where: str
+    message: str
+    line: int = 0
+    column: int = 0
+    got: str = ""
+    known: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.where or '/'}: {self.message}"
+
+
+class JSONError(SignoffError, ValueError):
+    """
+    A text is not strict JSON.
+
+    Args:
+        reason: What is wrong, without a full stop.
+        offset: Byte offset of the fault, or None when it has no single place.
+        line: 1-based line of the fault, or None.
+        column: 1-based column of the fault in code points, or None.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        offset: int | None = None,
+        line: int | None = None,
+        column: int | None = None,
+    ) -> None:
+        place = "" if line is None else f" at line {line}, column {column}"
+        super().__init__(f"{reason}{place}")
+        self.reason = reason
+        self.offset = offset
+        self.line = line
+        self.column = column
+
+
+class DocumentError(SignoffError):
+    """A file or document cannot be read: absent, a folder, too large, not JSON, YAML or TOML."""
+
+
+class ContractError(SignoffError):
+    """
+    A contract cannot be locked.
+
+    Args:
+        faults: Every fault that was found, in document order; at least one.
+        source: Name of the file, ``""`` when there is none.
+    """
+
+    def __init__(self, faults: tuple[Fault, ...], *, source: str = "") -> None:
+        super().__init__("; ".join(str(fault) for fault in faults))
+        self.faults = faults
+        self.source = source
+
+
+class LockCorrupt(ContractError):
+    """A lock file was changed after it was written."""
+
+
+class ParamsError(SignoffError, ValueError):
+    """
+    Parameters that a verifier refuses.
+
+    Args:
+        faults: Each fault, its place relative to the criterion's ``params``; or the
+            one message about all of them together.
+        where: With a bare message, the place it speaks of, such as ``"/min"``.
+    """
+
+    def __init__(self, faults: str | tuple[Fault, ...], *, where: str = "") -> None:
+        self.faults = (Fault(where, faults),) if isinstance(faults, str) else faults
+        super().__init__("; ".join(fault.message for fault in self.faults))
+
+
+class DuplicateVerifier(SignoffError):
+    """Two verifiers with one id in one registry."""
+
+
+class NotInstalled(SignoffError):
+    """
+    An optional package is absent.
+
+    Args:
+        what: What needs it, such as a verifier's id.
+        library: The package.
+        extra: The extra of signoff that brings it.
+    """
+
+    def __init__(self, what: str, library: str, extra: str) -> None:
+        super().__init__(f"{what} needs {library} (install signoff[{extra}])")
+        self.what = what
+        self.library = library
+        self.extra = extra
+
+
+class NotJudged(SignoffError):
+    """
+    A check ends early with the finding it carries.
+
+    ``Subject`` raises it where there is nothing to judge, so that a check need
+    not repeat the standard answers; the engine takes the finding as returned.
+    """
+
+    def __init__(self, finding: Any) -> None:
+        super().__init__(getattr(finding, "detail", ""))
+        self.finding = finding
+
+
+class EvidenceMissing(SignoffError):
+    """No bytes are stored for a digest."""
+
+
+class EvidenceCorrupt(SignoffError):
+    """Stored bytes do not have the digest they are stored under."""
+
+
+class RunUnwritable(SignoffError):
+    """A run directory cannot be written; no verdict is left in it."""
+
+
+class RunUnreadable(SignoffError):
+    """
+    A run directory proves nothing, so it reads as a failure.
+
+    Args:
+        problems: Each reason, as one sentence without a full stop; at least one.
+    """
+
+    def __init__(self, problems: tuple[str, ...]) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = problems
+
+
+class VerdictError(SignoffError):
+    """
+    The verdict is not a pass.
+
+    Args:
+        report: The whole report, with each criterion's finding.
+    """
+
+    def __init__(self, message: str, report: Any) -> None:
+        super().__init__(message)
+        self.report = report

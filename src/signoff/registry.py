@@ -1,0 +1,294 @@
+"""
+Verifiers: named factories of checks, and the immutable registry that holds them.
+
+Parameters go into a verifier once, when a contract is locked; a check comes
+out, a function from a subject to a finding.  A check knows nothing of criteria,
+files or HTTP, and what it may use beyond the subject it is handed as ``Powers``.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol, TypeVar, get_type_hints, overload
+
+import msgspec
+
+from signoff._version import __version__
+from signoff.canonical import canonical_bytes
+from signoff.errors import DuplicateVerifier, Fault, ParamsError
+from signoff.jsonvalue import JSON, join_pointer, shown
+from signoff.model import Finding, Subject
+from signoff.params import Kind, kind_of
+
+__all__ = [
+    "EACH",
+    "Check",
+    "Param",
+    "Powers",
+    "Registry",
+    "Verifier",
+    "reads",
+    "verifier",
+]
+
+MAX_PARAMS_BYTES = 262_144
+MAX_SAFE_INTEGER = 2**53 - 1
+
+Check = Callable[[Subject], Finding]
+C = TypeVar("C", bound=Check)
+
+
+class EvidenceReader(Protocol):
+    """What a probe needs of an evidence store."""
+
+    def read(self, digest: str) -> bytes:
+        """The bytes of a digest."""
+        ...
+
+
+class Powers(msgspec.Struct, frozen=True, kw_only=True):
+    """
+    What checks may use beyond the subject; nothing until an operator gives it.
+
+    Args:
+        store: Evidence by digest.
+        workspace: Folder that probes may read beneath.
+        services: Remote verifier services by name.
+        embedders: Functions from texts to vectors, by name.
+        predicates: Functions from ``(value, args)`` to a boolean or a finding, by name.
+    """
+
+    store: EvidenceReader | None = None
+    workspace: Path | None = None
+    services: Mapping[str, Any] = {}
+    embedders: Mapping[str, Callable[..., Any]] = {}
+    predicates: Mapping[str, Callable[..., Any]] = {}
+
+
+class Each:
+    """Stands for every item of an array in what a check says it reads."""
+
+    def __repr__(self) -> str:
+        return "EACH"
+
+
+EACH = Each()
+FieldPath = tuple[str | Each, ...]
+
+
+def reads(check: C, *paths: FieldPath) -> C:
+    """
+    The same check, saying which places of the output it reads and no others.
+
+    A path is a pointer's tokens, ``EACH`` standing for every item.  A check that
+    says nothing may read everything.
+    """
+    check.reads = paths  # type: ignore[attr-defined]  # functions carry attributes
+    return check
+
+
+class Param(msgspec.Struct, frozen=True, kw_only=True):
+    """One parameter of a verifier: its name, kind, whether it must be given, and its default."""
+
+    name: str
+    kind: Kind
+    required: bool
+    default: Any = None
+
+
+class Verifier(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """
+    A named factory of checks.
+
+    Args:
+        id: What criteria call it.
+        factory: Takes the parameters as keywords, gives a check.
+        description: What holds when it passes.
+        source: Name and version of what provides it.
+        own: True for signoff's own checks, which are not suspected of changing the output.
+        rewrite: Gives the parameters that are locked, from those that were written and the
+            contract's folder; raises ``ParamsError``.
+        engines: Gives names and versions of the programs that decide, for the report.
+        free_params: True when the factory takes any parameters as one mapping.
+    """
+
+    id: str
+    factory: Callable[..., Check]
+    description: str
+    source: str = ""
+    own: bool = False
+    rewrite: Callable[[dict[str, Any], Path | None], dict[str, Any]] | None = None
+    engines: Callable[[], dict[str, str]] | None = None
+    free_params: bool = False
+
+    @cached_property
+    def params(self) -> tuple[Param, ...]:
+        """The parameters that a criterion may give, in the order of the factory."""
+        if self.free_params:
+            return ()
+        hints = get_type_hints(self.factory, include_extras=True)
+        return tuple(
+            Param(
+                name=name,
+                kind=kind_of(hints[name]),
+                required=parameter.default is parameter.empty,
+                default=None if parameter.default is parameter.empty else parameter.default,
+            )
+            for name, parameter in inspect.signature(self.factory).parameters.items()
+            if name != "powers"
+        )
+
+    @cached_property
+    def wants_powers(self) -> bool:
+        """True when the factory takes ``powers``."""
+        return "powers" in inspect.signature(self.factory).parameters
+
+    def bind(self, params: Mapping[str, JSON], powers: Powers) -> Check:
+        """
+        The check for these parameters.
+
+        Raises:
+            ParamsError: With every fault of the parameters, places relative to ``params``.
+            NotInstalled: It needs an optional package.
+        """
+        _bounded(params)
+        extra = {"powers": powers} if self.wants_powers else {}
+        if self.free_params:
+            return self.factory(dict(params))
+        values, faults = self._read(params)
+        if faults:
+            raise ParamsError(tuple(faults))
+        return self.factory(**values, **extra)
+
+    def _read(self, params: Mapping[str, JSON]) -> tuple[dict[str, Any], list[Fault]]:
+        known = {param.name: param for param in self.params}
+        faults = [
+            Fault(
+                join_pointer("", name),
+                f"params.{shown(name)} is not a parameter of {self.id}",
+                got=name,
+                known=tuple(known),
+            )
+            for name in params
+            if name not in known
+        ]
+        values: dict[str, Any] = {}
+        for name, param in known.items():
+            if name not in params:
+                if param.required:
+                    faults.append(Fault("", param.kind.absent.format(name=name)))
+                continue
+            place, value = join_pointer("", name), params[name]
+            if _has_big_integer(value):
+                message = f"params.{name} has an integer beyond 2^53-1; write it as a string"
+                faults.append(Fault(place, message))
+                continue
+            try:
+                values[name] = param.kind.read(value)
+            except ParamsError as exc:
+                faults += (Fault(place + f.where, f.message) for f in exc.faults)
+            except ValueError:
+                faults.append(Fault(place, param.kind.wrong(name)))
+        return values, faults
+
+
+def _bounded(params: Mapping[str, JSON]) -> None:
+    if len(canonical_bytes(dict(params))) > MAX_PARAMS_BYTES:
+        raise ParamsError(f"params is larger than {MAX_PARAMS_BYTES} bytes in canonical form")
+
+
+def _has_big_integer(value: JSON) -> bool:
+    if type(value) is int:
+        return abs(value) > MAX_SAFE_INTEGER
+    if type(value) is list:
+        return any(map(_has_big_integer, value))
+    return type(value) is dict and any(map(_has_big_integer, value.values()))
+
+
+@overload
+def verifier(factory: Callable[..., Check], /) -> Verifier: ...
+
+
+@overload
+def verifier(
+    *,
+    rewrite: Callable[[dict[str, Any], Path | None], dict[str, Any]] | None = None,
+    engines: Callable[[], dict[str, str]] | None = None,
+    source: str = ...,
+) -> Callable[[Callable[..., Check]], Verifier]: ...
+
+
+def verifier(factory: Callable[..., Check] | None = None, /, **options: Any) -> Any:
+    """
+    Make a verifier of a factory function; its id is the function's name.
+
+    The keyword parameters with their types and defaults become the parameters of
+    a criterion; the first paragraph of the docstring is the description.  A
+    parameter called ``powers`` is handed what the operator gave.
+
+    Raises:
+        TypeError: A parameter is not keyword-only, or has an annotation without a kind.
+    """
+
+    def make(factory: Callable[..., Check]) -> Verifier:
+        for name, parameter in inspect.signature(factory).parameters.items():
+            if parameter.kind is not parameter.KEYWORD_ONLY:
+                raise TypeError(f"{factory.__name__}: parameter {name} must be keyword-only")
+        first_paragraph = inspect.cleandoc(factory.__doc__ or "").split("\n\n")[0]
+        own = factory.__module__.startswith(("signoff.verifiers.", "signoff.probes."))
+        source = f"signoff {__version__}" if own else factory.__module__
+        return Verifier(
+            id=factory.__name__,
+            factory=factory,
+            description=" ".join(first_paragraph.split()),
+            own=own,
+            **({"source": source} | options),
+        )
+
+    return make if factory is None else make(factory)
+
+
+class Registry:
+    """
+    Verifiers by id; never changes.
+
+    ``registry | [more]`` and ``registry.with_powers(...)`` give new registries.
+
+    Args:
+        verifiers: What it holds.
+        powers: What their checks may use.
+
+    Raises:
+        DuplicateVerifier: Two of them have one id.
+    """
+
+    __slots__ = ("_verifiers", "powers")
+
+    def __init__(self, verifiers: Iterable[Verifier] = (), *, powers: Powers = Powers()) -> None:  # noqa: B008  frozen
+        self._verifiers: dict[str, Verifier] = {}
+        self.powers = powers
+        for entry in verifiers:
+            if entry.id in self._verifiers:
+                raise DuplicateVerifier(f'verifier "{entry.id}" is registered twice')
+            self._verifiers[entry.id] = entry
+
+    def get(self, id_: str) -> Verifier | None:
+        """The verifier of an id, or None."""
+        return self._verifiers.get(id_)
+
+    def ids(self) -> tuple[str, ...]:
+        """All ids, sorted."""
+        return tuple(sorted(self._verifiers))
+
+    def __iter__(self) -> Iterator[Verifier]:
+        return (self._verifiers[id_] for id_ in self.ids())
+
+    def __or__(self, more: Iterable[Verifier]) -> Registry:
+        return Registry([*self, *more], powers=self.powers)
+
+    def with_powers(self, powers: Powers) -> Registry:
+        """The same verifiers with other powers."""
+        return Registry(self, powers=powers)
