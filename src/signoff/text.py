@@ -1,0 +1,69 @@
+"""A document's text: decoded strictly, where in it something stands, and what is wrong there."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from signoff.errors import DocumentError
+
+__all__ = ["MAX_TOML_BYTES", "MAX_YAML_BYTES", "TextError", "decoded", "fault_at", "position"]
+
+# Their parsers are plain Python: about ten seconds, and two, for the worst text of this size.
+MAX_YAML_BYTES: Final = 256 * 2**10
+MAX_TOML_BYTES: Final = 2**20
+
+
+class TextError(DocumentError):
+    """
+    A text is not a document of its format, or exceeds a limit.
+
+    Args:
+        reason: What is wrong, without a full stop and without the place.
+        source: Name of the file, ``""`` while it is not known.
+        line: 1-based line of the fault, 0 when it has no single place.
+        column: 1-based column of the fault in code points, 0 when it has no single place.
+    """
+
+    def __init__(self, reason: str, *, source: str = "", line: int = 0, column: int = 0) -> None:
+        place = f":{line}:{column}" if line else ""
+        super().__init__(f"{source}{place}: {reason}".removeprefix(": ").removeprefix(":"))
+        self.reason = reason
+        self.source = source
+        self.line = line
+        self.column = column
+
+    def named(self, source: str) -> TextError:
+        """The same fault in the file of that name."""
+        return TextError(self.reason, source=source, line=self.line, column=self.column)
+
+
+def position(text: str, offset: int) -> tuple[int, int]:
+    """The 1-based line and column, in code points, of the character at ``offset``."""
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+
+
+def fault_at(text: str, offset: int, reason: str) -> TextError:
+    """The error that says ``reason`` of the character at ``offset``."""
+    line, column = position(text, offset)
+    return TextError(reason, line=line, column=column)
+
+
+def decoded(data: bytes, *, max_bytes: int) -> str:
+    """
+    The text of a YAML or TOML document.
+
+    Raises:
+        TextError: Too large, not UTF-8, with a byte-order mark, or blank.
+    """
+    if len(data) > max_bytes:
+        raise TextError(f"larger than {max_bytes} bytes ({len(data)})")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as exc:
+        before = data[: exc.start].decode()
+        raise fault_at(before, len(before), "not UTF-8") from exc
+    if text.startswith("\ufeff"):
+        raise fault_at(text, 0, "byte-order mark before the text")
+    if not text or text.isspace():
+        raise fault_at(text, 0, "the text is empty")
+    return text
