@@ -1,7 +1,94 @@
-"""Proof before done: contracts that are locked, and verdicts that cannot pass by accident."""
+"""
+Proof before done: contracts that are locked, and verdicts that cannot pass by accident.
+
+This module is a façade: every public name, loaded when it is first used, so that
+a program pays only for what it needs.  ``__init__.pyi`` says the same to type
+checkers.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 from signoff._version import __version__
 
-__all__ = ["__version__"]
+_HOME = {
+    "Engine": "engine",
+    "Plan": "engine",
+    "judge": "engine",
+    "lock": "contract",
+    "verify": "quick",
+    "STDLIB": "verifiers",
+    "PROBES": "probes",
+    "Registry": "registry",
+    "Verifier": "registry",
+    "Powers": "registry",
+    "Check": "registry",
+    "EACH": "registry",
+    "reads": "registry",
+    "verifier": "registry",
+    "from_function": "foreign",
+    "Count": "params",
+    "FieldName": "params",
+    "Number": "params",
+    "Pointer": "params",
+    "Contract": "model",
+    "Criterion": "model",
+    "Evidence": "model",
+    "Finding": "model",
+    "LockedContract": "model",
+    "Report": "model",
+    "Result": "model",
+    "Subject": "model",
+    "ToolCall": "model",
+    "Verdict": "model",
+    "failed": "model",
+    "held": "model",
+    "inconclusive": "model",
+    "passed": "model",
+    "skipped": "model",
+    "warned": "model",
+    "Cause": "status",
+    "Outcome": "status",
+    "Status": "status",
+    "Limits": "strictjson",
+    "DirectoryStore": "evidence",
+    "MemoryStore": "evidence",
+    "begin_run": "rundir",
+    "read_run": "rundir",
+    "gate": "gate",
+    "encode_lock": "lockfile",
+    "load_contract": "contractfile",
+    "ContractError": "errors",
+    "DocumentError": "errors",
+    "DuplicateVerifier": "errors",
+    "EvidenceCorrupt": "errors",
+    "EvidenceMissing": "errors",
+    "Fault": "errors",
+    "JSONError": "errors",
+    "LockCorrupt": "errors",
+    "NotInstalled": "errors",
+    "NotJudged": "errors",
+    "ParamsError": "errors",
+    "RunUnreadable": "errors",
+    "RunUnwritable": "errors",
+    "SignoffError": "errors",
+    "VerdictError": "errors",
+}
+
+__all__ = ["__version__", *_HOME]  # noqa: PLE0604  a list of texts, computed
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, from the module that defines it."""
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'signoff' has no attribute {name!r}")
+    value = getattr(import_module(f"signoff.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

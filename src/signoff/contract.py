@@ -16,7 +16,7 @@ import msgspec
 from signoff.canonical import canonical_bytes, digest_bytes
 from signoff.draft import read_draft
 from signoff.errors import ContractError, Fault, LockCorrupt, NotInstalled, ParamsError
-from signoff.jsonvalue import shown
+from signoff.jsonvalue import JSON, shown
 from signoff.model import Contract, Criterion, LockedContract
 from signoff.registry import Check, Registry
 
@@ -24,7 +24,10 @@ __all__ = ["bind_criterion", "check_lock", "lock", "seal"]
 
 
 def lock(
-    contract: Contract | Mapping[str, Any], registry: Registry, *, folder: Path | None = None
+    contract: Contract | Mapping[str, Any] | JSON,
+    registry: Registry,
+    *,
+    folder: Path | None = None,
 ) -> LockedContract:
     """
     Make a contract binding.
@@ -103,7 +106,7 @@ def bind_criterion(criterion: Criterion, registry: Registry) -> Check:
     return verifier.bind(criterion.params, registry.powers)
 
 
-def _document(contract: Contract | Mapping[str, Any]) -> Any:
+def _document(contract: Contract | Mapping[str, Any] | JSON) -> Any:
     if not isinstance(contract, Contract):
         return contract
     document = msgspec.to_builtins(contract)

@@ -7,21 +7,22 @@ subject; ``judge`` folds the results into a verdict by arithmetic alone.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from time import perf_counter
-from typing import Any, TypeGuard, TypeVar
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from signoff._version import __version__
-from signoff.canonical import canonical_bytes, require_json
+from signoff.canonical import canonical_bytes
 from signoff.contract import bind_criterion, check_lock
 from signoff.errors import NotInstalled, NotJudged, ParamsError
+from signoff.guard import always, broken, has_bytes, sound, threw
 from signoff.interrupt import is_from_a_person
-from signoff.jsonvalue import JSON, is_number, shown
+from signoff.jsonvalue import shown
 from signoff.model import (
     Criterion,
     Finding,
@@ -38,12 +39,9 @@ from signoff.status import Cause, Outcome, Status
 
 __all__ = ["Engine", "Plan", "judge"]
 
-MAX_DETAIL = 4_096
-T = TypeVar("T")
-
 
 class Bound(Struct, frozen=True, kw_only=True):
-    """A criterion with its check; ``own`` checks are not suspected of changing the output."""
+    """A criterion and its check; ``own`` checks are not suspected of changing the output."""
 
     criterion: Criterion
     check: Check
@@ -56,28 +54,34 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     Args:
         locked: The contract that was prepared.
-        criteria: Its criteria, in contract order.
-        bound: One bound check for each criterion, in the same order.
+        contract_id: Its id.
+        bound: Its criteria with their checks, in contract order.
         engines: Names and versions of the programs that decide.
     """
 
     locked: LockedContract
     contract_id: str
-    criteria: tuple[Criterion, ...]
     bound: tuple[Bound, ...]
     engines: dict[str, str]
+
+    @property
+    def criteria(self) -> Iterator[Criterion]:
+        """The criteria in contract order."""
+        return (entry.criterion for entry in self.bound)
 
     def judge(
         self, subject: Subject, *, fail_fast: bool = False
     ) -> tuple[tuple[Result, ...], Verdict]:
-        """The results and the verdict alone: what a report says, without digest, times of day or names."""
-        results = tuple(_results(self.bound, subject, fail_fast, _ignore))
+        """Results and verdict alone: no digest of the output, no time of day, no names."""
+        if not all(entry.own for entry in self.bound):
+            subject = _digested(subject)
+        results = tuple(_results(self.bound, subject, fail_fast=fail_fast))
         return results, judge(self.criteria, results)
 
 
 class Engine:
     """
-    Judges subjects by locked contracts with the verifiers of one registry.
+    Judges subjects by locked contracts, with the verifiers of one registry.
 
     Args:
         registry: Where verifiers are looked up.
@@ -104,28 +108,12 @@ class Engine:
         check_lock(locked)
         contract = locked.contract
         engines = {"signoff": __version__}
-        bound = []
-        for criterion in contract.criteria:
-            verifier = self.registry.get(criterion.verifier)
-            try:
-                check = bind_criterion(criterion, self.registry)
-            except ParamsError as exc:
-                cause = Cause.NO_SUCH_VERIFIER if verifier is None else Cause.BAD_PARAMS
-                check = _answer(f"{exc}.", cause)
-            except NotInstalled as exc:
-                check = _answer(f"{exc}.", Cause.NOT_INSTALLED)
-            bound.append(
-                Bound(criterion=criterion, check=check, own=verifier is None or verifier.own)
-            )
+        for id_ in dict.fromkeys(criterion.verifier for criterion in contract.criteria):
+            verifier = self.registry.get(id_)
             if verifier is not None and verifier.engines is not None:
                 engines |= verifier.engines()
-        return Plan(
-            locked=locked,
-            contract_id=contract.id,
-            criteria=contract.criteria,
-            bound=tuple(bound),
-            engines=engines,
-        )
+        bound = tuple(self._bind(criterion) for criterion in contract.criteria)
+        return Plan(locked=locked, contract_id=contract.id, bound=bound, engines=engines)
 
     def verify(
         self,
@@ -134,7 +122,7 @@ class Engine:
         *,
         fail_fast: bool = False,
         weakened: tuple[str, ...] = (),
-        on_result: Callable[[Result], None] | None = None,
+        on_result: Callable[[Result], object] | None = None,
     ) -> Report:
         """
         The report on a subject; never raises for what a check does.
@@ -147,17 +135,22 @@ class Engine:
             on_result: Called with each result as it comes, for progress.
 
         Raises:
+            LockCorrupt: The locked contract does not have its digest.
             KeyboardInterrupt: A person ended the run; there is no verdict.
         """
         plan = contract if isinstance(contract, Plan) else self.prepare(contract)
         started, begin = self._clock(), perf_counter()
         subject = _digested(subject)
-        results = tuple(_results(plan.bound, subject, fail_fast, on_result or _ignore))
+        results = []
+        for result in _results(plan.bound, subject, fail_fast=fail_fast):
+            results.append(result)
+            if on_result is not None:
+                on_result(result)
         return Report(
             contract_id=plan.contract_id,
             contract_digest=plan.locked.digest,
             output_digest=subject.output_digest,
-            results=results,
+            results=tuple(results),
             verdict=judge(plan.criteria, results),
             started=started,
             elapsed_s=perf_counter() - begin,
@@ -166,23 +159,33 @@ class Engine:
             warnings=plan.locked.warnings,
         )
 
+    def _bind(self, criterion: Criterion) -> Bound:
+        verifier = self.registry.get(criterion.verifier)
+        try:
+            check = bind_criterion(criterion, self.registry)
+        except ParamsError as exc:
+            cause = Cause.NO_SUCH_VERIFIER if verifier is None else Cause.BAD_PARAMS
+            check = always(broken(f"{exc}.", cause))
+        except NotInstalled as exc:
+            check = always(broken(f"{exc}.", Cause.NOT_INSTALLED))
+        return Bound(criterion=criterion, check=check, own=verifier is None or verifier.own)
+
 
 def judge(criteria: Iterable[Criterion], results: Iterable[Result]) -> Verdict:
     """
     Fold results into a verdict.
 
     Each required criterion counts as its result; none recorded counts as an error,
-    several count as the worst.  The outcome is the worst of them; no required
+    several count as the worst.  The outcome is that of the worst; no required
     criteria at all is a failure, since nothing checked is not a pass.
     """
-    worst: dict[str, tuple[int, int, Finding]] = {}
+    worst: dict[str, Finding] = {}
     for result in results:
-        finding = result.finding
-        rank = (finding.status.rank, -finding.cause.rank if finding.cause else 1)
-        if result.criterion not in worst or rank > worst[result.criterion][:2]:
-            worst[result.criterion] = (*rank, finding)
-    lost = Finding(status=Status.ERROR, detail="No result was recorded.", cause=Cause.NO_RESULT)
-    answers = [(c.id, worst[c.id][2] if c.id in worst else lost) for c in criteria if c.required]
+        known, finding = worst.get(result.criterion), result.finding
+        if known is None or _badness(finding) > _badness(known):
+            worst[result.criterion] = finding
+    lost = broken("No result was recorded.", Cause.NO_RESULT)
+    answers = [(one.id, worst.get(one.id, lost)) for one in criteria if one.required]
     status = Status.worst(finding.status for _, finding in answers)
     if status.holds:
         return Verdict(outcome=Outcome.PASSED)
@@ -194,13 +197,12 @@ def judge(criteria: Iterable[Criterion], results: Iterable[Result]) -> Verdict:
     )
 
 
-def _ignore(_: Result) -> None:
-    """What is done with a result when nobody asks for progress."""
+def _badness(finding: Finding) -> tuple[int, int]:
+    """Orders findings by status, then by cause, so that the order of results never matters."""
+    return finding.status.rank, -1 if finding.cause is None else finding.cause.rank
 
 
-def _results(
-    bound: Iterable[Bound], subject: Subject, fail_fast: bool, on_result: Callable[[Result], None]
-) -> Iterator[Result]:
+def _results(bound: Iterable[Bound], subject: Subject, *, fail_fast: bool) -> Iterator[Result]:
     before: bytes | None = None
     stopped_by = ""
     for entry in bound:
@@ -209,21 +211,20 @@ def _results(
             finding = skipped(f'Not run after "{shown(stopped_by)}" did not hold.')
         elif subject.output_fault is not None:
             finding = failed(f"Output is not JSON: {subject.output_fault}", cause=Cause.BAD_OUTPUT)
-        elif entry.own or subject.output is UNSET:
+        elif entry.own:
             finding = _found(entry, subject)
+        elif subject.output is UNSET:
+            finding = _found(entry, replace(subject))
         else:
             before = canonical_bytes(subject.output) if before is None else before
-            finding = _found(entry, subject)
-            if not _has_bytes(subject.output, before):
-                finding = _broken("Verifier changed the output.")
-                subject = msgspec.structs.replace(subject, output=msgspec.json.decode(before))
-        result = Result(
-            criterion=entry.criterion.id, finding=finding, elapsed_s=perf_counter() - begin
-        )
+            finding = _found(entry, replace(subject))
+            if not has_bytes(subject.output, before):
+                finding = broken("Verifier changed the output.")
+                subject = replace(subject, output=msgspec.json.decode(before))
         if fail_fast and entry.criterion.required and not finding.status.holds:
             stopped_by = stopped_by or entry.criterion.id
-        on_result(result)
-        yield result
+        elapsed_s = perf_counter() - begin
+        yield Result(criterion=entry.criterion.id, finding=finding, elapsed_s=elapsed_s)
 
 
 def _found(entry: Bound, subject: Subject) -> Finding:
@@ -231,17 +232,11 @@ def _found(entry: Bound, subject: Subject) -> Finding:
     if isinstance(found, NotJudged):
         found = found.finding
     if isinstance(found, BaseException):
-        message = _attempt(str, found)
-        text = shown(message) if type(message) is str else ""
-        return _broken(f"Verifier threw: {text or type(found).__name__}")
-    if not _is_sound(found) or not (entry.own or _survives_encoding(found)):
-        return _broken("Verifier returned no finding.")
-    if entry.own:
-        return found
-    return msgspec.structs.replace(found, detail=shown(found.detail, MAX_DETAIL))
+        return threw(found, _attempt(str, found))
+    return sound(found, own=entry.own)
 
 
-def _attempt(call: Callable[[Any], T], argument: Any) -> T | BaseException:
+def _attempt(call: Callable[[Any], Any], argument: object) -> Any:
     """What a call gives, or what it raised: nothing that foreign code raises goes further."""
     try:
         return call(argument)
@@ -251,44 +246,9 @@ def _attempt(call: Callable[[Any], T], argument: Any) -> T | BaseException:
         return exc
 
 
-def _is_sound(found: object) -> TypeGuard[Finding]:
-    return (
-        type(found) is Finding
-        and type(found.status) is Status
-        and type(found.detail) is str
-        and (found.cause is None or (type(found.cause) is Cause and not found.status.holds))
-        and (found.score is None or (is_number(found.score) and math.isfinite(found.score)))
-    )
-
-
-def _survives_encoding(found: Finding) -> bool:
-    try:
-        require_json(found.data)
-        return msgspec.json.decode(msgspec.json.encode(found), type=Finding).status is found.status
-    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
-        return False
-
-
-def _has_bytes(output: JSON, before: bytes) -> bool:
-    try:
-        return canonical_bytes(output) == before
-    except (TypeError, ValueError, RecursionError):
-        return False
-
-
-def _broken(detail: str, cause: Cause = Cause.VERIFIER_BROKE) -> Finding:
-    return Finding(status=Status.ERROR, detail=detail, cause=cause)
-
-
-def _answer(detail: str, cause: Cause) -> Check:
-    """A check for a criterion that cannot be bound: always the same error."""
-    finding = _broken(detail, cause)
-    return lambda _: finding
-
-
 def _digested(subject: Subject) -> Subject:
     """The subject with its output's digest; an output that is no JSON becomes a fault."""
     try:
-        return msgspec.structs.replace(subject, output_digest=subject.digest())
-    except ValueError as exc:
-        return msgspec.structs.replace(subject, output=UNSET, output_fault=str(exc))
+        return replace(subject, output_digest=subject.digest())
+    except (ValueError, RecursionError) as exc:
+        return replace(subject, output=UNSET, output_fault=str(exc))

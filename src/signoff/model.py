@@ -244,7 +244,7 @@ class Subject(Struct, frozen=True, kw_only=True):
         return cls(output=output, output_digest=digest_bytes(canonical), **facts)
 
     def digest(self) -> str | None:
-        """Digest of the output's canonical form; of the bytes when they are no JSON; None without output."""
+        """Digest of the output's canonical form, or of its bytes when they are no JSON."""
         if self.output_digest is not None or isinstance(self.output, UnsetType):
             return self.output_digest
         return digest_bytes(canonical_bytes(self.output))

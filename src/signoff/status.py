@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
+from typing import Self
 
 __all__ = ["Cause", "Outcome", "Status"]
 
@@ -20,87 +21,70 @@ class Status(Enum):
     """
     What became of one criterion, mildest first.
 
-    Not a ``StrEnum``: its members would compare as text, and ``max`` of
-    ``"fail"`` and ``"warn"`` is ``"warn"``.  These have no order of their own;
-    ``rank`` is the arithmetic.
+    Not a ``StrEnum``: its members would compare as text, and ``max`` of "fail"
+    and "warn" is "warn".  ``rank`` is the order, ``outcome`` what it alone comes to.
     """
 
-    PASS = "pass"  # noqa: S105  a status, no password
-    WARN = "warn"
-    INCONCLUSIVE = "inconclusive"
-    SKIPPED = "skipped"
-    ERROR = "error"
-    FAIL = "fail"
+    PASS = "pass", Outcome.PASSED
+    WARN = "warn", Outcome.PASSED
+    INCONCLUSIVE = "inconclusive", Outcome.INCONCLUSIVE
+    SKIPPED = "skipped", Outcome.FAILED
+    ERROR = "error", Outcome.FAILED
+    FAIL = "fail", Outcome.FAILED
 
     rank: int
     outcome: Outcome
     holds: bool
 
-    def __init__(self, _: str) -> None:
-        self.rank = len(type(self).__members__)
-        self.holds = self._name_ in {"PASS", "WARN"}
-        self.outcome = (
-            Outcome.PASSED
-            if self.holds
-            else Outcome.INCONCLUSIVE
-            if self._name_ == "INCONCLUSIVE"
-            else Outcome.FAILED
-        )
+    def __new__(cls, wire: str, outcome: Outcome) -> Self:
+        """A member whose value is the wire text."""
+        member = object.__new__(cls)
+        member._value_ = wire
+        member.rank = len(cls.__members__)
+        member.outcome = outcome
+        member.holds = outcome is Outcome.PASSED
+        return member
 
     @classmethod
     def worst(cls, statuses: Iterable[Status]) -> Status:
-        """The least mild of the statuses; ``ERROR`` of none, since nothing checked is not a pass."""
+        """The least mild; ``ERROR`` of none at all, since nothing checked is not a pass."""
         return max(statuses, key=lambda status: status.rank, default=cls.ERROR)
-
-
-_INCONCLUSIVE = {"EVIDENCE_UNREACHABLE", "EVIDENCE_DENIED", "EVIDENCE_TIMED_OUT", "NOT_RECORDED"}
-_ERROR = {
-    "ISOLATION_UNAVAILABLE",
-    "NO_SUCH_VERIFIER",
-    "BAD_PARAMS",
-    "NOT_INSTALLED",
-    "VERIFIER_BROKE",
-    "NO_RESULT",
-}
 
 
 class Cause(Enum):
     """
-    Why something could not be established.
+    Why something could not be established; a closed list, which every dialect translates.
 
-    A closed list: every dialect translates every member.  ``status`` is the
-    status that goes with a cause when nothing more is known.
+    ``status`` is the status that goes with a cause when nothing more is known.
     """
 
-    COMMAND_FAILED = "command_failed"
-    COMMAND_DENIED = "command_denied"
-    TIMED_OUT = "timed_out"
-    OUTPUT_LIMIT = "output_limit"
-    NO_TESTS = "no_tests"
-    REPORT_MISMATCH = "report_mismatch"
-    ISOLATION_UNAVAILABLE = "isolation_unavailable"
-    BAD_OUTPUT = "bad_output"
-    EVIDENCE_MISSING = "evidence_missing"
-    EVIDENCE_CORRUPT = "evidence_corrupt"
-    EVIDENCE_UNREACHABLE = "evidence_unreachable"
-    EVIDENCE_DENIED = "evidence_denied"
-    EVIDENCE_TIMED_OUT = "evidence_timed_out"
-    NOT_RECORDED = "not_recorded"
-    NO_SUCH_VERIFIER = "no_such_verifier"
-    BAD_PARAMS = "bad_params"
-    NOT_INSTALLED = "not_installed"
-    VERIFIER_BROKE = "verifier_broke"
-    NO_RESULT = "no_result"
+    COMMAND_FAILED = "command_failed", Status.FAIL
+    COMMAND_DENIED = "command_denied", Status.FAIL
+    TIMED_OUT = "timed_out", Status.FAIL
+    OUTPUT_LIMIT = "output_limit", Status.FAIL
+    NO_TESTS = "no_tests", Status.FAIL
+    REPORT_MISMATCH = "report_mismatch", Status.FAIL
+    ISOLATION_UNAVAILABLE = "isolation_unavailable", Status.ERROR
+    BAD_OUTPUT = "bad_output", Status.FAIL
+    EVIDENCE_MISSING = "evidence_missing", Status.FAIL
+    EVIDENCE_CORRUPT = "evidence_corrupt", Status.FAIL
+    EVIDENCE_UNREACHABLE = "evidence_unreachable", Status.INCONCLUSIVE
+    EVIDENCE_DENIED = "evidence_denied", Status.INCONCLUSIVE
+    EVIDENCE_TIMED_OUT = "evidence_timed_out", Status.INCONCLUSIVE
+    NOT_RECORDED = "not_recorded", Status.INCONCLUSIVE
+    NO_SUCH_VERIFIER = "no_such_verifier", Status.ERROR
+    BAD_PARAMS = "bad_params", Status.ERROR
+    NOT_INSTALLED = "not_installed", Status.ERROR
+    VERIFIER_BROKE = "verifier_broke", Status.ERROR
+    NO_RESULT = "no_result", Status.ERROR
 
     rank: int
     status: Status
 
-    def __init__(self, _: str) -> None:
-        self.rank = len(type(self).__members__)
-        self.status = (
-            Status.INCONCLUSIVE
-            if self._name_ in _INCONCLUSIVE
-            else Status.ERROR
-            if self._name_ in _ERROR
-            else Status.FAIL
-        )
+    def __new__(cls, wire: str, status: Status) -> Self:
+        """A member whose value is the wire text."""
+        member = object.__new__(cls)
+        member._value_ = wire
+        member.rank = len(cls.__members__)
+        member.status = status
+        return member
