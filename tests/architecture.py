@@ -51,7 +51,17 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "quick",
         "policy",
     ),
-    "keeping": ("ledger.*", "ledger", "rundir", "executors", "runs", "templates", "bulk.*", "bulk"),
+    "keeping": (
+        "ledger.*",
+        "ledger",
+        "rundir",
+        "gate",
+        "executors",
+        "runs",
+        "templates",
+        "bulk.*",
+        "bulk",
+    ),
     "dialects": ("dialects.*", "dialects"),
     "adapters": ("scc.*", "scc", "forge"),
     "façade": ("",),
@@ -73,8 +83,8 @@ NEUTRAL_LAYERS = (
     "keeping",
 )
 
-# What a function may import when it runs: optional, or dear at start-up.  Our own
-# modules stand here one by one, each with what makes it dear.
+# What a function may import when it runs: optional, dear at start-up, or not on
+# every system.  Our own modules stand here one by one, each with what makes it dear.
 LAZY = (
     "asyncio",
     "concurrent.futures",
@@ -84,8 +94,10 @@ LAZY = (
     "importlib.metadata",
     "jsonschema_rs",
     "re2",
+    "resource",
     "rich",
     "ruamel",
+    "signal",
     "signoff.beneath",  # ctypes
     "signoff.jsonplaces",  # patterns that only a fault needs
     "signoff.tomlplaces",  # likewise
@@ -114,7 +126,7 @@ MAX_AUDITED_LINES = 350
 _EXCUSE = re.compile(
     r"#\s*(?:type:\s*ignore|noqa)\b(?P<codes>\[[a-z, -]+\]|:\s*[A-Z]+\d+(?:,\s*[A-Z]+\d+)*)?"
 )
-_FOREIGN = re.compile(rf"(?:^|_)(?:{'|'.join(FOREIGN_WORDS)})s?(?:_|$)", re.IGNORECASE)
+_FOREIGN = re.compile(rf"(?:^|_)(?:{'|'.join(FOREIGN_WORDS)})(?:_|$)", re.IGNORECASE)
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
