@@ -1,0 +1,243 @@
+"""
+JSON Schema: the one place that compiles it, and what a compiled schema says of values.
+
+Drafts 2020-12 (unless ``$schema`` names another), 2019-09, 7, 6 and 4; nothing is
+fetched, formats are asserted, patterns run in linear time.  A schema that is
+recursive, or expands to many subschemas, is judged in a worker process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, Protocol
+
+from signoff.canonical import canonical_bytes, canonical_bytes_unchecked
+from signoff.errors import Fault, JSONError
+from signoff.jsonvalue import JSON
+from signoff.schema_messages import LIMIT, Violation, Violations, too_deep, violations
+from signoff.schema_native import Validator, schema_engines, validator
+from signoff.schema_process import ask
+from signoff.schema_rules import (
+    CONTRACT_RULES,
+    FOREIGN_RULES,
+    Formats,
+    References,
+    SchemaError,
+    SchemaNotJudged,
+    SchemaRules,
+    SchemaTimeout,
+)
+from signoff.schema_survey import Survey, survey
+from signoff.schema_worker import complaints, first_complaint
+from signoff.strictjson import Limits, loads
+
+__all__ = [
+    "CONTRACT_RULES",
+    "FOREIGN_RULES",
+    "CompiledSchema",
+    "Formats",
+    "References",
+    "SchemaError",
+    "SchemaNotJudged",
+    "SchemaRules",
+    "SchemaTimeout",
+    "Violation",
+    "Violations",
+    "compile_canonical",
+    "compile_schema",
+    "schema_engines",
+]
+
+MAX_COMPLAINTS = 1_000_000
+"""Subschemas times values, above which complaints are gathered where memory is limited."""
+
+
+def compile_schema(schema: JSON, rules: SchemaRules = CONTRACT_RULES) -> CompiledSchema:
+    """
+    The schema, ready to judge values.
+
+    Schemas are kept by their canonical form: an equal one is not compiled again.
+
+    Raises:
+        SchemaError: It cannot be used: every fault.
+    """
+    if not _nested_within(schema, rules.max_depth):
+        raise SchemaError((_deep(rules),))
+    try:
+        canonical = canonical_bytes(schema)
+    except ValueError as exc:
+        raise SchemaError((Fault("", f"is not JSON: {exc}"),)) from exc
+    return compile_canonical(canonical, rules)
+
+
+@lru_cache(maxsize=1024)
+def compile_canonical(canonical: bytes, rules: SchemaRules = CONTRACT_RULES) -> CompiledSchema:
+    """
+    The schema whose canonical bytes these are: the quick way, for whoever has them.
+
+    Raises:
+        SchemaError: It cannot be used: every fault.
+    """
+    try:
+        schema = loads(canonical, limits=Limits(max_depth=rules.max_depth))
+    except JSONError as exc:
+        raise SchemaError((Fault("", f"is not JSON: {exc}"),)) from exc
+    seen = survey(schema, rules)
+    if seen.faults:
+        raise SchemaError(seen.faults)
+    elsewhere = _Elsewhere(canonical, rules.formats)
+    if seen.subschemas is None:
+        return CompiledSchema(elsewhere, elsewhere, seen, rules)
+    try:
+        here = _Here(validator(schema, rules.formats))
+    except ValueError as exc:
+        reason = str(exc).partition("\n")[0][:200]
+        raise SchemaError((Fault("", f"is refused by the engine: {reason}"),)) from exc
+    return CompiledSchema(here, elsewhere, seen, rules)
+
+
+class CompiledSchema:
+    """
+    A schema that was found fit for use.
+
+    Attributes:
+        warnings: What is odd about the schema, each with its pointer.
+        accepts_everything: The schema claims nothing.
+        isolated: Values are judged in a worker process.
+    """
+
+    __slots__ = ("_accepts", "_elsewhere", "_judge", "_rules", "_size", "accepts_everything",
+                 "isolated", "warnings")  # fmt: skip
+
+    def __init__(self, judge: _Judge, elsewhere: _Judge, seen: Survey, rules: SchemaRules) -> None:
+        self._judge = judge
+        self._accepts = judge.accepts
+        self._elsewhere = elsewhere
+        self._size = seen.subschemas or 0
+        self._rules = rules
+        self.warnings = seen.warnings
+        self.accepts_everything = seen.accepts_everything
+        self.isolated = seen.subschemas is None
+
+    def is_valid(self, value: JSON, *, shallow: bool = False) -> bool:
+        """
+        The value conforms.
+
+        Args:
+            value: The value; it must be JSON.
+            shallow: It is known to be nested within the limit, so nobody has to look.
+
+        Raises:
+            SchemaTimeout: A worker took too long.
+            SchemaNotJudged: A worker died.
+        """
+        if shallow or _nested_within(value, self._rules.max_depth):
+            return self._accepts(value)
+        return False
+
+    def violations(self, value: JSON, *, path: str = "", limit: int = LIMIT) -> Violations:
+        """
+        What is wrong with a value; no items when it conforms.
+
+        Args:
+            value: The value; it must be JSON.
+            path: Pointer to the value in the whole, with which every pointer begins.
+            limit: At most so many complaints are told, the others counted.
+
+        Raises:
+            SchemaTimeout: A worker took too long.
+            SchemaNotJudged: A worker died.
+        """
+        if not _nested_within(value, self._rules.max_depth):
+            return too_deep(path, self._rules.max_depth)
+        if self._accepts(value):
+            return Violations()
+        crowded = self._size * _count(value, MAX_COMPLAINTS) > MAX_COMPLAINTS
+        try:
+            raw = (self._elsewhere if crowded else self._judge).complaints(value)
+            told = violations(raw, value, prefix=path, limit=limit)
+        except SchemaNotJudged:  # it does not conform, but there is too much to tell
+            told = violations(self._judge.first(value), value, prefix=path, limit=limit)
+            return Violations(items=told.items, more=None)
+        return told if told.items else _unexplained(path)
+
+
+class _Judge(Protocol):
+    """Who answers about values."""
+
+    def accepts(self, value: JSON) -> bool: ...
+    def complaints(self, value: JSON) -> Sequence[Any]: ...
+    def first(self, value: JSON) -> Sequence[Any]: ...
+
+
+class _Here:
+    """The library in this process."""
+
+    def __init__(self, compiled: Validator) -> None:
+        self._compiled = compiled
+        self.accepts = compiled.is_valid
+
+    def complaints(self, value: JSON) -> Sequence[Any]:
+        return complaints(self._compiled, value)
+
+    def first(self, value: JSON) -> Sequence[Any]:
+        return first_complaint(self._compiled, value)
+
+
+class _Elsewhere:
+    """The library in a worker process that can be stopped."""
+
+    def __init__(self, schema: bytes, formats: Formats) -> None:
+        self._schema = schema
+        self._formats = formats.value
+
+    def accepts(self, value: JSON) -> bool:
+        return self._ask("valid", value) is True
+
+    def complaints(self, value: JSON) -> Sequence[Any]:
+        found: Sequence[Any] = self._ask("all", value)
+        return found
+
+    def first(self, value: JSON) -> Sequence[Any]:
+        found: Sequence[Any] = self._ask("first", value)
+        return found
+
+    def _ask(self, want: str, value: JSON) -> Any:
+        return ask(want, self._formats, self._schema, canonical_bytes_unchecked(value))
+
+
+def _deep(rules: SchemaRules) -> Fault:
+    return Fault("", f"is nested deeper than {rules.max_depth} levels")
+
+
+def _unexplained(path: str) -> Violations:
+    message = "must conform to the schema"
+    return Violations(items=(Violation(pointer=path, keyword="schema", message=message),))
+
+
+def _nested_within(value: JSON, limit: int) -> bool:
+    """Arrays and objects stand in each other at most so many times; checked level by level."""
+    level: list[Any] = [value] if isinstance(value, dict | list) else []
+    for _ in range(limit):
+        level = [
+            below
+            for holder in level
+            for below in (holder.values() if type(holder) is dict else holder)
+            if type(below) is dict or type(below) is list
+        ]
+        if not level:
+            return True
+    return not level
+
+
+def _count(value: JSON, limit: int) -> int:
+    """How many values there are in a value; counting stops above the limit."""
+    total, todo = 1, [value]
+    while todo and total <= limit:
+        item = todo.pop()
+        if isinstance(item, dict | list):
+            below = item.values() if isinstance(item, dict) else item
+            total += len(item)
+            todo += [one for one in below if isinstance(one, dict | list)]
+    return total

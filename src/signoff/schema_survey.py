@@ -1,0 +1,250 @@
+"""
+A look over a schema before anything compiles it: what is wrong or odd, how far it expands.
+
+Only keywords are looked at: a property may have any name, and what ``const``,
+``enum``, ``default`` and ``examples`` hold is data.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from signoff.errors import Fault
+from signoff.jsonvalue import JSON, join_pointer, parse_pointer, resolve, shown
+from signoff.schema_keywords import DEFAULT_DRAFT, Draft, draft_named
+from signoff.schema_messages import Violation, violations
+from signoff.schema_native import is_bundled, knows_format, meta_schema, pattern_cost
+from signoff.schema_references import Identifiers, Resource, expansion
+from signoff.schema_rules import Formats, References, SchemaRules
+from signoff.schema_worker import complaints
+
+__all__ = ["MAX_EXPANSION", "Survey", "survey"]
+
+MAX_EXPANSION = 10_000
+"""Subschemas, once references are written out, that are judged in this process."""
+MAX_PATTERN_BYTES = 2**28
+ROOT_URI = "json-schema:///"
+
+_REFERENCES = ("$ref", "$dynamicRef")
+_TYPES = "array, boolean, integer, null, number, object or string, or a list of these"
+
+
+class Survey(Struct, frozen=True, kw_only=True):
+    """
+    What there is to know about a schema.
+
+    Args:
+        faults: Why it cannot be used, sorted by place.
+        warnings: What is odd about it, each with its place.
+        subschemas: How many there are with references written out; None when that never ends or
+            is more than ``MAX_EXPANSION``.
+        accepts_everything: It claims nothing.
+    """
+
+    faults: tuple[Fault, ...]
+    warnings: tuple[str, ...]
+    subschemas: int | None
+    accepts_everything: bool
+
+
+def survey(schema: JSON, rules: SchemaRules) -> Survey:
+    """What there is to know about a schema, under these rules."""
+    if not isinstance(schema, dict | bool):
+        fault = Fault("", "must be object or boolean")
+        return Survey(faults=(fault,), warnings=(), subschemas=None, accepts_everything=False)
+    draft = _draft(schema)
+    if draft is None:
+        return Survey(
+            faults=(_unknown_draft("/$schema"),),
+            warnings=(),
+            subschemas=None,
+            accepts_everything=False,
+        )
+    look = _Look(schema, draft, rules)
+    look.over()
+    everything = _accepts_everything(schema, draft)
+    if everything and not rules.may_accept_everything:
+        look.faults.append(Fault("", "accepts every value"))
+    size = None if look.endless else expansion(look.edges, limit=MAX_EXPANSION)
+    return Survey(
+        faults=tuple(sorted(set(look.faults), key=lambda fault: (fault.where, fault.message))),
+        warnings=tuple(look.warnings),
+        subschemas=None if size is None or size > MAX_EXPANSION else size,
+        accepts_everything=everything,
+    )
+
+
+def _draft(schema: JSON) -> Draft | None:
+    named = schema.get("$schema") if isinstance(schema, dict) else None
+    return draft_named(named) if isinstance(named, str) else DEFAULT_DRAFT
+
+
+def _unknown_draft(where: str) -> Fault:
+    return Fault(where, "names no known draft; there are 2020-12, 2019-09, 7, 6 and 4")
+
+
+def _accepts_everything(schema: JSON, draft: Draft) -> bool:
+    if not isinstance(schema, dict):
+        return schema is True
+    known = (draft.keywords.get(name) for name in schema)
+    return not any(keyword is not None and keyword.claims for keyword in known)
+
+
+class _Look:
+    """One walk over one schema."""
+
+    def __init__(self, schema: JSON, draft: Draft, rules: SchemaRules) -> None:
+        self._schema = schema
+        self._draft = draft
+        self._rules = rules
+        self._names = Identifiers(schema)
+        self._pending: list[tuple[str, str, str, str, Resource]] = []
+        self._patterns: dict[str, int] = {}
+        self.faults: list[Fault] = []
+        self.warnings: list[str] = []
+        self.edges: dict[str, list[str]] = {}
+        self.endless = False
+
+    def over(self) -> None:
+        self._conforms("", self._schema)
+        self._walk("", self._schema, self._names.resource(ROOT_URI, ""))
+        while self._pending:
+            self._follow(*self._pending.pop())
+        for pointer in self._names.twice:
+            self._fault(pointer, "has a name that another subschema has too")
+        if sum(self._patterns.values()) > MAX_PATTERN_BYTES:
+            self._fault("", f"has patterns that need more than {MAX_PATTERN_BYTES >> 20} MiB")
+
+    def _fault(self, where: str, message: str) -> None:
+        self.faults.append(Fault(where, message))
+
+    def _conforms(self, pointer: str, schema: JSON) -> None:
+        raw = complaints(meta_schema(self._draft.uri), schema)
+        for violation in violations(raw, schema, prefix=pointer, limit=100).items:
+            if not _is_about_a_pattern(violation):
+                text = f"must be {_TYPES}" if _is_about_a_type(violation) else violation.message
+                self._fault(violation.pointer, f"is not valid JSON Schema: {text}")
+
+    def _walk(self, pointer: str, schema: JSON, resource: Resource) -> None:
+        if pointer in self.edges:
+            return
+        applied = self.edges[pointer] = []
+        if not isinstance(schema, dict):
+            return
+        resource = self._named(pointer, schema, resource)
+        for name, value in schema.items():
+            place = join_pointer(pointer, name)
+            keyword = self._draft.keywords.get(name)
+            if keyword is None:
+                if name != "example" and not name.startswith("x-"):
+                    self.warnings.append(f"unknown keyword {shown(place)}")
+                continue
+            self._look_at(pointer, place, name, value, resource)
+            for tokens, subschema in keyword.subschemas(value):
+                below = join_pointer(place, *tokens)
+                self._walk(below, subschema, resource)
+                if keyword.claims:
+                    applied.append(below)
+
+    def _named(self, pointer: str, schema: dict[str, JSON], resource: Resource) -> Resource:
+        """The resource that a subschema begins, or else is in; its anchors are noted."""
+        identifier = _identifier(schema, self._draft)
+        alone = self._draft.references_stand_alone
+        if alone and identifier.startswith("#"):
+            self._names.anchor(identifier[1:], pointer, resource)
+        elif identifier:
+            resource = self._names.resource(identifier, pointer, resource)
+        for name in () if alone else ("$anchor", "$dynamicAnchor"):
+            anchor = schema.get(name)
+            if isinstance(anchor, str) and name in self._draft.keywords:
+                self._names.anchor(anchor, pointer, resource, dynamic=name == "$dynamicAnchor")
+        return resource
+
+    def _look_at(
+        self, pointer: str, place: str, name: str, value: JSON, resource: Resource
+    ) -> None:
+        if name in _REFERENCES and isinstance(value, str):
+            self._pending.append((pointer, place, name, value, resource))
+        elif name == "$recursiveRef":
+            self.endless = True
+        elif name == "$schema" and pointer and isinstance(value, str):
+            self._same_draft(place, value)
+        elif name == "format" and isinstance(value, str):
+            self._format(place, value)
+        elif name == "pattern" and isinstance(value, str):
+            self._pattern(place, value)
+        elif name == "patternProperties" and isinstance(value, dict):
+            for pattern in value:
+                self._pattern(join_pointer(place, pattern), pattern)
+
+    def _same_draft(self, place: str, uri: str) -> None:
+        draft = draft_named(uri)
+        if draft is None:
+            self.faults.append(_unknown_draft(place))
+        elif draft.uri != self._draft.uri:
+            self._fault(place, "names another draft than the whole schema")
+
+    def _format(self, place: str, name: str) -> None:
+        if self._rules.formats is Formats.ANNOTATION or knows_format(name, self._draft.uri):
+            return
+        if self._rules.formats is Formats.KNOWN:
+            self._fault(place, f'is an unknown format: "{shown(name)}"')
+        else:
+            self.warnings.append(f"unknown format {shown(place)}")
+
+    def _pattern(self, place: str, pattern: str) -> None:
+        cost = pattern_cost(pattern)
+        if cost is None:
+            self._fault(
+                place,
+                "is a pattern that the linear-time engine refuses (look-around, back-references, "
+                f'size or syntax): "{shown(pattern)}"',
+            )
+        else:
+            self._patterns[pattern] = cost
+
+    def _follow(self, pointer: str, place: str, name: str, ref: str, resource: Resource) -> None:
+        if self._rules.references is References.LOCAL and not ref.startswith("#"):
+            self._fault(place, f'must begin with "#", nothing is fetched: "{shown(ref)}"')
+            return
+        found = self._names.target(ref, resource)
+        if found is None and self._is_bundled(ref, resource):
+            self.endless = True  # every meta-schema refers to itself
+            return
+        if found is None:
+            self._fault(place, f'leads nowhere: "{shown(ref)}"')
+            return
+        target, within = found
+        schema, _ = resolve(self._schema, parse_pointer(target))
+        if not isinstance(schema, dict | bool):
+            self._fault(place, f'leads to something that is no schema: "{shown(ref)}"')
+            return
+        self.edges[pointer].append(target)
+        if name == "$dynamicRef":
+            self.edges[pointer].extend(self._names.dynamic(ref))
+        if target not in self.edges:  # a place where no keyword puts a schema
+            self._conforms(target, schema)
+            self._walk(target, schema, within)
+
+    def _is_bundled(self, ref: str, resource: Resource) -> bool:
+        bundled = self._rules.references is References.BUNDLED
+        return bundled and is_bundled(self._names.uri(ref, resource))
+
+
+def _identifier(schema: JSON, draft: Draft) -> str:
+    """What a subschema calls itself, or ``""``."""
+    if not isinstance(schema, dict) or (draft.references_stand_alone and "$ref" in schema):
+        return ""
+    found = schema.get(draft.identifier)
+    return found if isinstance(found, str) else ""
+
+
+def _is_about_a_type(violation: Violation) -> bool:
+    return violation.keyword == "anyOf" and violation.pointer.endswith("/type")
+
+
+def _is_about_a_pattern(violation: Violation) -> bool:
+    """Patterns are judged one by one, by the engine that will run them."""
+    return violation.message == 'must match format "regex"' or (
+        violation.keyword == "propertyNames" and violation.pointer.endswith("/patternProperties")
+    )
