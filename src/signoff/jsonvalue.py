@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    JSON: TypeAlias = None | bool | int | float | str | list["JSON"] | dict[str, "JSON"]
+    JSON: TypeAlias = bool | int | float | str | list["JSON"] | dict[str, "JSON"] | None
 else:
     JSON = Any  # a recursive alias cannot be evaluated as the type of a struct's field
 

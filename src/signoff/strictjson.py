@@ -21,7 +21,7 @@ from typing import Annotated, Final, NoReturn
 
 import msgspec
 
-from signoff.canonical import settle
+from signoff.canonical import canonical_bytes_unchecked, settle, sorted_encoding
 from signoff.errors import JSONError
 from signoff.jsonvalue import JSON, shown
 
@@ -52,8 +52,11 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _DEFAULT: Final = Limits()
-_ENCODE: Final = msgspec.json.Encoder().encode
-_ENCODE_SORTED: Final = msgspec.json.Encoder(order="sorted").encode
+_decode: Final = msgspec.json.Decoder().decode
+_encoding: Final = msgspec.json.Encoder().encode
+_ONE_KIND: Final = bytes.maketrans(b"{}", b"[]")
+_NO_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))
+_COLON_ESCAPE = re.compile(rb"\\(?:(u003[aA])|.)", re.DOTALL)
 
 
 def loads(data: bytes | str, *, limits: Limits = _DEFAULT) -> JSON:
@@ -63,7 +66,15 @@ def loads(data: bytes | str, *, limits: Limits = _DEFAULT) -> JSON:
     Raises:
         JSONError: The text is not strict JSON or exceeds a limit; says what and where.
     """
-    return read_exactly(_as_bytes(data, limits), limits=limits)
+    data = _as_bytes(data, limits)
+    try:
+        value: JSON = _decode(data)
+        proven = _within_limits(data, limits) and (
+            limits.last_key_wins or _colons(data) == _encoding(value).count(b":")
+        )
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        proven = False
+    return value if proven else read_exactly(data, limits=limits)
 
 
 def loads_canonical(data: bytes | str, *, limits: Limits = _DEFAULT) -> tuple[JSON, bytes]:
@@ -73,8 +84,19 @@ def loads_canonical(data: bytes | str, *, limits: Limits = _DEFAULT) -> tuple[JS
     Raises:
         JSONError: As ``loads``.
     """
-    value = loads(data, limits=limits)
-    return value, settle(value, _ENCODE_SORTED(value))
+    data = _as_bytes(data, limits)
+    try:
+        value: JSON = _decode(data)
+        encoded = sorted_encoding(value)
+        proven = _within_limits(data, limits) and (
+            limits.last_key_wins or _colons(data) == encoded.count(b":")
+        )
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        proven = False
+    if proven:
+        return value, settle(value, encoded)
+    value = read_exactly(data, limits=limits)
+    return value, canonical_bytes_unchecked(value)
 
 
 def _as_bytes(data: bytes | str, limits: Limits) -> bytes:
@@ -89,6 +111,43 @@ def _as_bytes(data: bytes | str, limits: Limits) -> bytes:
     if len(encoded) > limits.max_bytes:
         raise JSONError(f"larger than {limits.max_bytes} bytes")
     return encoded
+
+
+def _colons(data: bytes) -> int:
+    # The colons that the decoded value has as well: those that an escape spells are counted too.
+    count = data.count(b":")
+    if b"\\u003" in data:
+        count += sum(found[1] is not None for found in _COLON_ESCAPE.finditer(data))
+    return count
+
+
+def _within_limits(data: bytes, limits: Limits) -> bool:
+    """The JSON text keeps to the limits for certain; if False, the exact loader decides."""
+    brackets = data.count(b"[") + data.count(b"{")
+    if brackets > limits.max_depth and not _depth_within(data, limits.max_depth):
+        return False
+    return len(data) <= limits.max_digits or not _has_long_digits(data, limits.max_digits)
+
+
+def _depth_within(data: bytes, max_depth: int) -> bool:
+    if b"\\" in data:  # first the backslashes that are escaped themselves, then the quotes
+        data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
+    outside_strings = b"".join(data.split(b'"')[::2])
+    brackets = outside_strings.translate(_ONE_KIND, _NO_BRACKETS)
+    for _ in range(max_depth):  # each turn takes away the innermost containers
+        brackets = brackets.replace(b"[]", b"")
+        if not brackets:
+            return True
+    return False
+
+
+def _has_long_digits(data: bytes, max_digits: int) -> bool:
+    # More than n digits in a row fill at least one whole block of (n + 2) // 2 bytes.
+    size = (max_digits + 2) // 2
+    for start in range(0, len(data), size):  # three times as fast as any()
+        if 48 <= data[start] <= 57 and data[start : start + size].isdigit():  # 0 to 9
+            return True
+    return False
 
 
 _SPACE = re.compile(r"[ \t\n\r]*+")
