@@ -29,6 +29,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "text",
         "beneath",
         "filebytes",
+        "folder",
         "evidence",
         "jsonplaces",
         "tomlplaces",
@@ -54,6 +55,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
     "keeping": (
         "ledger.*",
         "ledger",
+        "record",
         "rundir",
         "gate",
         "executors",

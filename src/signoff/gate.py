@@ -1,0 +1,163 @@
+"""
+The gate: trusts nothing in a run directory that it can find out by itself.
+
+It reads the run, holds it to a contract from elsewhere, judges the recorded
+output again by every check that is a function of it, and compares.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from signoff.contract import check_lock
+from signoff.engine import Engine, Plan
+from signoff.errors import RunUnreadable
+from signoff.jsonvalue import shown
+from signoff.model import Finding, LockedContract, Report, Subject
+from signoff.probes import PROBES
+from signoff.record import subject_of
+from signoff.registry import Powers, Registry
+from signoff.rundir import Run, read_run
+from signoff.status import Outcome, Status
+
+__all__ = ["GateReport", "gate"]
+
+COMPARED: Final = ("detail", "at", "score", "cause", "data", "evidence")
+
+
+class GateReport(Struct, frozen=True, kw_only=True):
+    """
+    What the gate found.
+
+    Args:
+        outcome: That of the run; failed when there is any problem.
+        problems: Why the run is not what it says, each as one sentence without a full stop.
+        report: The report of the run; None when it could not be read.
+        rechecked: Ids of the criteria that were judged again, in contract order.
+        not_rechecked: Ids of those that stand as recorded: probes, and what was skipped.
+    """
+
+    outcome: Outcome
+    problems: tuple[str, ...]
+    report: Report | None = None
+    rechecked: tuple[str, ...] = ()
+    not_rechecked: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """True only if the outcome is passed and nothing was found wrong."""
+        return self.outcome is Outcome.PASSED and not self.problems
+
+
+def gate(
+    folder: str | os.PathLike[str],
+    *,
+    contract: LockedContract,
+    registry: Registry,
+    output: bytes | None = None,
+    strict: bool = False,
+) -> GateReport:
+    """
+    Whether a run directory shows that the contract was met; never raises for what it holds.
+
+    Args:
+        folder: The run directory.
+        contract: What had to hold, from a place that the work could not write to.
+        registry: The verifiers to judge again with.
+        output: Bytes that must be the recorded output; they are what is judged again.
+        strict: A required criterion that only warns fails too.
+
+    Raises:
+        LockCorrupt: The contract that was given does not have its digest.
+    """
+    check_lock(contract)
+    try:
+        run = read_run(folder)
+    except RunUnreadable as exc:
+        return GateReport(outcome=Outcome.FAILED, problems=exc.problems)
+    problems = [*_faults_of_contract(run, contract)]
+    if problems:
+        return GateReport(outcome=Outcome.FAILED, problems=tuple(problems), report=run.report)
+    subject = run.subject if output is None else _given(run, output, problems)
+    plan = Engine(registry.with_powers(_pure(registry.powers))).prepare(contract)
+    again = _judged_again(plan, run, registry, subject, problems)
+    problems += _differences(run.report, plan, again)
+    if strict:
+        problems += _warnings(run.report, plan)
+    ids = tuple(criterion.id for criterion in plan.criteria)
+    return GateReport(
+        outcome=Outcome.FAILED if problems else run.report.verdict.outcome,
+        problems=tuple(problems),
+        report=run.report,
+        rechecked=tuple(id_ for id_ in ids if id_ in again),
+        not_rechecked=tuple(id_ for id_ in ids if id_ not in again),
+    )
+
+
+def _faults_of_contract(run: Run, contract: LockedContract) -> Iterator[str]:
+    if run.locked.digest != contract.digest or run.locked.canonical != contract.canonical:
+        yield f"contract must be {contract.digest}, got {run.locked.digest}"
+
+
+def _given(run: Run, output: bytes, problems: list[str]) -> Subject:
+    """The subject of the run with the output that was given, which must be the same."""
+    given = subject_of(output, text=run.text, limits=run.limits)
+    if given.output_digest != run.report.output_digest:
+        expected, got = run.report.output_digest, given.output_digest
+        problems.append(f"output must be {expected or 'absent'}, got {got}")
+    return msgspec.structs.replace(
+        run.subject,
+        output=given.output,
+        output_digest=given.output_digest,
+        output_fault=given.output_fault,
+    )
+
+
+def _pure(powers: Powers) -> Powers:
+    """What a check may use that is judged again: functions, and nothing of the world."""
+    return Powers(predicates=powers.predicates)
+
+
+def _judged_again(
+    plan: Plan, run: Run, registry: Registry, subject: Subject, problems: list[str]
+) -> Mapping[str, Finding]:
+    """New findings by criterion, for every criterion that can be judged from the record."""
+    chosen = []
+    for entry in plan.bound:
+        id_, name = entry.criterion.id, entry.criterion.verifier
+        if registry.get(name) is None:
+            problems.append(f'criterion "{shown(id_)}": no verifier registered for "{shown(name)}"')
+        elif PROBES.get(name) is None and run.report.result(id_).finding.status != Status.SKIPPED:
+            chosen.append(entry)
+    partial = msgspec.structs.replace(plan, bound=tuple(chosen))
+    results, _ = partial.judge(subject)
+    return {result.criterion: result.finding for result in results}
+
+
+def _differences(report: Report, plan: Plan, again: Mapping[str, Finding]) -> Iterator[str]:
+    # Another version of what decides may word its details otherwise; it may not judge otherwise.
+    compared = COMPARED if report.engines == plan.engines else ()
+    for id_, found in again.items():
+        recorded, what = report.result(id_).finding, f'criterion "{shown(id_)}"'
+        if recorded.status is not found.status:
+            yield (
+                f"{what}: recorded as {recorded.status.value}, judged again {found.status.value}"
+                f" ({shown(found.detail)})"
+            )
+            continue
+        settled = msgspec.json.decode(msgspec.json.encode(found), type=Finding)
+        for name in compared:
+            if getattr(recorded, name) != getattr(settled, name):
+                yield f"{what}: {name} is not what judging again gives"
+
+
+def _warnings(report: Report, plan: Plan) -> Iterator[str]:
+    for criterion in plan.criteria:
+        finding = report.result(criterion.id).finding
+        if criterion.required and finding.status is Status.WARN:
+            yield f'criterion "{shown(criterion.id)}": warns ({shown(finding.detail)})'
