@@ -8,7 +8,7 @@ from signoff.errors import DocumentError
 
 __all__ = ["MAX_TOML_BYTES", "MAX_YAML_BYTES", "TextError", "decoded", "fault_at", "position"]
 
-# Their parsers are plain Python: about ten seconds, and two, for the worst text of this size.
+# Their parsers are plain Python: the worst text of this size takes about ten seconds.
 MAX_YAML_BYTES: Final = 256 * 2**10
 MAX_TOML_BYTES: Final = 2**20
 

@@ -32,6 +32,7 @@ _FLOAT = re.compile(r"[-+]?(?:\.[0-9]++|[0-9]++(?:\.[0-9]*+)?)(?:[eE][-+]?[0-9]+
 _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _LONG_ESCAPE = re.compile(r"\\U([0-9a-fA-F]{8})")
 _LARGEST: Final = 0x10FFFF
+_OTHER_VERSION: Final = "a %YAML line for another version than 1.2"
 _WORDS: Final[dict[str, JSON]] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -86,6 +87,8 @@ def _events(text: str) -> Iterator[Any]:
         raise fault_at(text, mark.index if mark else end, _reason(exc)) from exc
     except yaml.error.YAMLError as exc:
         raise TextError(f"not YAML: {shown(str(exc))}") from exc
+    except AssertionError as exc:
+        raise fault_at(text, end, _OTHER_VERSION) from exc
     except (OverflowError, ValueError) as exc:
         # The parser turns \U escapes into characters without asking whether there is one.
         bad = (found for found in _LONG_ESCAPE.finditer(text, end) if int(found[1], 16) > _LARGEST)
@@ -144,7 +147,7 @@ class _Builder:
             raise fault_at(self.text, at, "a second document; one file holds one")
         self.started = True
         if event.version not in (None, (1, 2)):
-            raise fault_at(self.text, 0, "a %YAML line for another version than 1.2")
+            raise fault_at(self.text, 0, _OTHER_VERSION)
         if event.tags:
             raise fault_at(self.text, 0, "a %TAG line; tags are not read")
 
@@ -159,7 +162,8 @@ class _Builder:
         value = self.plain(event.value, at) if plain else self.quoted(event.value, at)
         parent = self.open[-1] if self.open else None
         if parent is None or parent.key is not None or isinstance(parent.value, list):
-            self.place(value, at)
+            unwritten = plain and not event.value and parent is not None and parent.key is not None
+            self.place(value, parent.key_at if parent is not None and unwritten else at)
         elif isinstance(value, str):
             self.key(parent, parent.value, value, at)
         else:
