@@ -86,11 +86,12 @@ def settle(value: JSON, encoded: bytes) -> bytes:
     """The canonical bytes of a JSON value, given its sorted encoding; nearly always the same."""
     if type(value) is float:
         return write_exactly(value)
-    if b".0," in encoded or b".0}" in encoded or b".0]" in encoded:
-        encoded = encoded.replace(b".0,", b",").replace(b".0}", b"}").replace(b".0]", b"]")
-        # A text that held ".0," has lost it and is not equal any more; -0 would be equal.
-        if b"-0" in encoded or _decode(encoded) != value:
+    if any(end in encoded for end in (b".0,", b".0}", b".0]")):
+        short = encoded.replace(b".0,", b",").replace(b".0}", b"}").replace(b".0]", b"]")
+        # A text that held ".0," has lost it and is not equal any more; -0 would be.
+        if any(end in encoded for end in (b"-0.0,", b"-0.0}", b"-0.0]")) or _decode(short) != value:
             return write_exactly(value)
+        encoded = short
     sketch = encoded.translate(_SKETCH, _SKETCH_DELETES)
     if b",e," in sketch or b".e," in sketch or (b"\x01" in sketch and b"\x02" in sketch):
         return write_exactly(value)

@@ -55,7 +55,7 @@ _DEFAULT: Final = Limits()
 _decode: Final = msgspec.json.Decoder().decode
 _encoding: Final = msgspec.json.Encoder().encode
 _ONE_KIND: Final = bytes.maketrans(b"{}", b"[]")
-_NO_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))
+_NO_MARKS: Final = bytes(set(range(256)) - set(b'[]{}"'))
 _COLON_ESCAPE = re.compile(rb"\\(?:(u003[aA])|.)", re.DOTALL)
 
 
@@ -132,8 +132,11 @@ def _within_limits(data: bytes, limits: Limits) -> bool:
 def _depth_within(data: bytes, max_depth: int) -> bool:
     if b"\\" in data:  # first the backslashes that are escaped themselves, then the quotes
         data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
-    outside_strings = b"".join(data.split(b'"')[::2])
-    brackets = outside_strings.translate(_ONE_KIND, _NO_BRACKETS)
+    marks = data.translate(None, _NO_MARKS)
+    brackets = marks.replace(b'""', b"")
+    if b'"' in brackets:  # there are brackets inside of strings; if there are none, all quotes pair
+        brackets = b"".join(marks.split(b'"')[::2])
+    brackets = brackets.translate(_ONE_KIND)
     for _ in range(max_depth):  # each turn takes away the innermost containers
         brackets = brackets.replace(b"[]", b"")
         if not brackets:
