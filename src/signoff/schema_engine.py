@@ -49,7 +49,7 @@ __all__ = [
     "schema_engines",
 ]
 
-MAX_COMPLAINTS = 1_000_000
+MAX_COMPLAINTS = 100_000
 """Subschemas times values, above which complaints are gathered where memory is limited."""
 
 

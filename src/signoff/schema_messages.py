@@ -8,7 +8,6 @@ then keyword, then name; what reads the same is said once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 from typing import Any
 
 from msgspec import Struct
@@ -193,19 +192,17 @@ def _with_name(words: tuple[str, str]) -> tuple[str, str, str]:
 
 def _last_keyword(place: Sequence[str | int]) -> str:
     """The keyword whose own value a place in a schema is; ``""`` for one of several in it."""
-    tokens = iter(place)
-    last = ""
-    for token in tokens:
-        last = ""
+    last, index = "", 0
+    while index < len(place):
+        token = place[index]
         holds = _HOLDS.get(token) if isinstance(token, str) else None
-        if holds in {Holds.SCHEMA, Holds.DATA}:
-            last = str(token)
-        elif holds is Holds.EITHER:
-            index = next(tokens, None)
-            if isinstance(index, str):
-                tokens = chain([index], tokens)
-        elif holds is None or next(tokens, None) is None:
+        if holds is None:
             return ""
+        index += 1
+        last = str(token)
+        several = holds in {Holds.LIST, Holds.MAP, Holds.DEPENDENCIES}
+        if index < len(place) and (several or isinstance(place[index], int)):
+            last, index = "", index + 1
     return last
 
 

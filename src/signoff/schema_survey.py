@@ -99,7 +99,8 @@ class _Look:
         self._rules = rules
         self._names = Identifiers(schema)
         self._pending: list[tuple[str, str, str, str, Resource]] = []
-        self._patterns: dict[str, int] = {}
+        self._patterns: set[str] = set()
+        self._pattern_bytes = 0
         self.faults: list[Fault] = []
         self.warnings: list[str] = []
         self.edges: dict[str, list[str]] = {}
@@ -112,7 +113,7 @@ class _Look:
             self._follow(*self._pending.pop())
         for pointer in self._names.twice:
             self._fault(pointer, "has a name that another subschema has too")
-        if sum(self._patterns.values()) > MAX_PATTERN_BYTES:
+        if self._pattern_bytes > MAX_PATTERN_BYTES:
             self._fault("", f"has patterns that need more than {MAX_PATTERN_BYTES >> 20} MiB")
 
     def _fault(self, where: str, message: str) -> None:
@@ -193,6 +194,8 @@ class _Look:
             self.warnings.append(f"unknown format {shown(place)}")
 
     def _pattern(self, place: str, pattern: str) -> None:
+        if pattern in self._patterns or self._pattern_bytes > MAX_PATTERN_BYTES:
+            return
         cost = pattern_cost(pattern)
         if cost is None:
             self._fault(
@@ -201,7 +204,8 @@ class _Look:
                 f'size or syntax): "{shown(pattern)}"',
             )
         else:
-            self._patterns[pattern] = cost
+            self._patterns.add(pattern)
+            self._pattern_bytes += cost
 
     def _follow(self, pointer: str, place: str, name: str, ref: str, resource: Resource) -> None:
         if self._rules.references is References.LOCAL and not ref.startswith("#"):

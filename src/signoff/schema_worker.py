@@ -127,6 +127,7 @@ def _serve(source: BinaryIO, sink: BinaryIO) -> None:
         setitimer(ITIMER_REAL, IDLE_S)
         header = source.readline()
         if not header:
+            setitimer(ITIMER_REAL, 0)
             return
         setitimer(ITIMER_REAL, ORPHAN_S)
         want, formats, schema_bytes, value_bytes = json.loads(header)
