@@ -41,7 +41,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "schema_*",
     ),
     "registry": ("registry", "foreign"),
-    "checks": ("verifiers.*", "verifiers", "probes.*", "probes"),
+    "checks": ("folding", "items", "verifiers.*", "verifiers", "probes.*", "probes"),
     "judgement": (
         "draft",
         "contract",
@@ -102,6 +102,7 @@ LAZY = (
     "signal",
     "signoff.beneath",  # ctypes
     "signoff.jsonplaces",  # patterns that only a fault needs
+    "signoff.schema_engine",  # threads, processes and the survey of schemas
     "signoff.tomlplaces",  # likewise
     "signoff.tomltext",  # tomllib
     "signoff.yamltext",  # ruamel.yaml

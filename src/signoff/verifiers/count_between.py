@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from signoff.errors import ParamsError
-from signoff.jsonvalue import number_text
+from signoff.jsonvalue import number_text, parse_pointer
 from signoff.model import Finding, Subject, failed, passed
 from signoff.params import Count, Pointer, crossed
 from signoff.registry import Check, reads, verifier
@@ -36,4 +36,4 @@ def count_between(
         detail = f"length={count}, min={low_text}, max={high_text}"
         return passed(detail) if low <= count <= high else failed(detail, at=path)
 
-    return reads(check, (path,))
+    return reads(check, parse_pointer(path))
