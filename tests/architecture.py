@@ -47,6 +47,8 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "contract",
         "lockfile",
         "contractfile",
+        "diff",
+        "manual",
         "guard",
         "engine",
         "quick",

@@ -1,0 +1,135 @@
+"""``signoff gate``: judge a run directory again, trusting nothing in it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import click
+import msgspec
+
+from signoff.cli.commands import Command, json_option
+from signoff.cli.door import strict_option
+from signoff.cli.exits import Exit
+from signoff.cli.outfile import remove_stale, require_apart, require_outside, write_file
+from signoff.cli.progress import Progress
+from signoff.cli.reading import open_contract, open_output, own_registry
+from signoff.cli.report_text import report_lines, verdict_line
+from signoff.cli.terminal import Terminal
+from signoff.gate import GateReport, gate
+from signoff.jsonvalue import shown
+from signoff.model import Contract
+from signoff.record import MAX_OUTPUT_BYTES
+from signoff.status import Outcome
+
+__all__ = ["command"]
+
+MAX_PROBLEM: Final = 1_000
+MAX_PROBLEMS: Final = 100
+
+EXAMPLES: Final = """\b
+Examples:
+  signoff gate run/ --contract contract.lock.json
+  signoff gate run/ --contract contract.lock.json --output dist/result.json
+  signoff gate run/ --contract contract.lock.json --strict --junit gate.xml
+"""
+
+
+@click.command("gate", cls=Command, epilog=EXAMPLES)
+@click.argument("folder", metavar="DIR", type=click.Path())
+@click.option(
+    "--contract", required=True, type=click.Path(), help="What had to hold, from a trusted place."
+)
+@click.option("--output", type=click.Path(), help="A file that must be the output of the run.")
+@strict_option
+@json_option
+@click.option("--junit", type=click.Path(), help="Write the results as JUnit XML too.")
+@click.pass_obj
+def command(
+    terminal: Terminal,
+    /,
+    folder: str,
+    *,
+    contract: str,
+    output: str | None,
+    strict: bool,
+    as_json: bool,
+    junit: str | None,
+) -> int:
+    """
+    Judge the run in DIR again, trusting nothing in it.
+
+    Every digest is computed anew, and every check that is a function of the
+    output is run again; anything that is missing, altered or in doubt fails.
+    Take the contract from where the work could not change it.
+
+    Exit codes: 0 passed, 1 failed or anything is wrong with the run,
+    3 inconclusive, 2 the request was unusable, 4 the JUnit file could not be
+    written.
+    """
+    if junit:
+        require_apart(junit, [name for name in (contract, output) if name], option="--junit")
+        require_outside(folder, [junit])
+        remove_stale(junit)
+    registry = own_registry()
+    locked = open_contract(contract, registry).locked
+    data = open_output(output, terminal, max_bytes=MAX_OUTPUT_BYTES) if output else None
+    with Progress(terminal.err, "judging the run again"):
+        found = gate(folder, contract=locked, registry=registry, output=data, strict=strict)
+    if junit:
+        write_file(junit, _junit(found, locked.contract))
+    if as_json:
+        terminal.out.json(_document(found))
+    else:
+        _print(terminal, found, locked.contract, folder, strict=strict)
+    return _ending(found)
+
+
+def _ending(found: GateReport) -> Exit:
+    if found.passed:
+        return Exit.DONE
+    inconclusive = found.outcome is Outcome.INCONCLUSIVE and not found.problems
+    return Exit.INCONCLUSIVE if inconclusive else Exit.FAILED
+
+
+def _document(found: GateReport) -> bytes:
+    facts: dict[str, Any] = {
+        "passed": found.passed,
+        "outcome": found.outcome,
+        "problems": found.problems,
+        "rechecked": found.rechecked,
+        "not_rechecked": found.not_rechecked,
+        "report": found.report,
+    }
+    return msgspec.json.format(msgspec.json.encode(facts), indent=2)
+
+
+def _junit(found: GateReport, contract: Contract) -> bytes:
+    from signoff.cli.junit import junit_xml, problems_xml  # only where it is asked for
+
+    if found.report is None or found.problems:
+        return problems_xml(contract, found.problems)
+    return junit_xml(found.report, contract)
+
+
+def _print(
+    terminal: Terminal, found: GateReport, contract: Contract, folder: str, *, strict: bool
+) -> None:
+    # What a run says is shown only when it can be trusted.
+    if found.report is None or found.problems:
+        _print_problems(terminal, found.problems, folder)
+        return
+    for line in report_lines(found.report, contract, terminal.out):
+        terminal.out.line(line)
+    for id_ in found.not_rechecked:
+        terminal.note(f"{shown(id_)} stands as recorded; it cannot be judged again here")
+    terminal.out.line(verdict_line(found.report, contract, terminal.out, strict=strict))
+
+
+def _print_problems(terminal: Terminal, problems: tuple[str, ...], folder: str) -> None:
+    out = terminal.out
+    for problem in problems[:MAX_PROBLEMS]:
+        out.line(f"{out.paint('problem:', 'bad')} {shown(problem, MAX_PROBLEM)}")
+    if len(problems) > MAX_PROBLEMS:
+        out.line(f"and {len(problems) - MAX_PROBLEMS} more; --json lists all of them")
+    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+    out.line(f"{out.paint('failed', 'bad')}: {shown(folder)} does not show a pass: {count}")

@@ -1,0 +1,184 @@
+"""What the commands read: contracts, outputs and recorded facts, or why they cannot be read."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from signoff.cli.exits import Refusal
+from signoff.cli.faulty import FaultyDocument
+from signoff.cli.terminal import Terminal
+from signoff.contractfile import ContractFile, read_contract
+from signoff.document import parse_document, read_bytes, read_stdin
+from signoff.errors import ContractError, DocumentError, Fault, LockCorrupt
+from signoff.jsonvalue import is_number, join_pointer, json_type, shown
+from signoff.model import ToolCall
+from signoff.probes import PROBES
+from signoff.registry import Registry
+from signoff.text import TextError
+from signoff.verifiers import STDLIB
+
+__all__ = ["open_contract", "open_facts", "open_output", "own_registry"]
+
+MAX_FACTS_BYTES: Final = 64 * 2**20
+FACTS: Final = ("elapsed_s", "exit_code", "tools", "input")
+TOOL_FIELDS: Final = ("name", "status")
+
+
+def own_registry() -> Registry:
+    """The verifiers that the command line knows; probes among them have no powers."""
+    return STDLIB | PROBES
+
+
+def open_contract(path: str, registry: Registry) -> ContractFile:
+    """
+    The contract in a file, or in a lock file.
+
+    Raises:
+        Refusal: It cannot be read, or cannot be locked: with every fault.
+    """
+    try:
+        return read_contract(path, registry)
+    except LockCorrupt as exc:
+        raise FaultyDocument(
+            f"{shown(path)} was changed after it was locked",
+            faults=exc.faults,
+            source=exc.source,
+            next_step="lock the contract again, and look at what changed with signoff diff",
+        ) from exc
+    except ContractError as exc:
+        count = "1 fault" if len(exc.faults) == 1 else f"{len(exc.faults)} faults"
+        raise FaultyDocument(
+            f"{shown(path)} cannot be locked: {count}",
+            faults=exc.faults,
+            source=exc.source,
+            next_step="signoff verifiers ID shows what a verifier takes",
+        ) from exc
+    except DocumentError as exc:
+        raise unreadable(exc, what="a contract") from exc
+
+
+def open_output(path: str, terminal: Terminal, *, max_bytes: int) -> bytes:
+    """
+    The bytes of an output, from a file or, for ``-``, from standard input.
+
+    Raises:
+        Refusal: They cannot be read, or are too many.
+    """
+    if path == "-" and terminal.stdin is None:
+        raise Refusal("standard input: is closed", next_step="send the output into it")
+    try:
+        if path != "-" or terminal.stdin is None:
+            return read_bytes(path, max_bytes=max_bytes)
+        return read_stdin(terminal.stdin, max_bytes=max_bytes)
+    except DocumentError as exc:
+        raise unreadable(exc, what="an output") from exc
+
+
+def open_facts(path: str) -> dict[str, Any]:
+    """
+    The recorded facts in a JSON file, as fields of a subject.
+
+    Raises:
+        Refusal: It cannot be read, or holds what is no fact: with every fault.
+    """
+    try:
+        data = read_bytes(path, max_bytes=MAX_FACTS_BYTES)
+        document = parse_document(data, path, format="json")
+    except DocumentError as exc:
+        raise unreadable(exc, what="recorded facts") from exc
+    faults = list(_fact_faults(document.value))
+    if not faults:
+        return _facts(document.value)
+    placed = []
+    for fault in faults:
+        line, column = document.place(fault.where, key=bool(fault.got))
+        placed.append(
+            Fault(fault.where, fault.message, line, column, got=fault.got, known=fault.known)
+        )
+    raise FaultyDocument(
+        f"{shown(path)} does not hold recorded facts",
+        faults=placed,
+        source=document.source,
+        next_step="it is a JSON object with any of elapsed_s, exit_code, tools and input",
+    )
+
+
+def unreadable(exc: DocumentError, *, what: str) -> Refusal:
+    """The refusal for a document that cannot be read, with its place where it has one."""
+    if isinstance(exc, TextError) and exc.source:
+        return FaultyDocument(
+            f"{exc.source} cannot be read as {what}",
+            faults=[Fault("", exc.reason, exc.line, exc.column)],
+            source=exc.source,
+        )
+    return Refusal(str(exc), next_step=_advice(str(exc)))
+
+
+def _advice(message: str) -> str:
+    for sign, advice in _ADVICE.items():
+        if sign in message:
+            return advice
+    return ""
+
+
+_ADVICE: Final = {
+    "no such file": "look at the name and at the folder this runs in",
+    "is a named pipe": "use - to read standard input",
+    "is a device": "use - to read standard input",
+    "permission denied": "let this user read it",
+    "standard input: is larger": "raise --max-bytes, or send less",
+    "is larger than": "raise --max-bytes where the command has it, or send less",
+}
+
+
+def _fact_faults(value: Any) -> list[Fault]:
+    if type(value) is not dict:
+        return [Fault("", f"facts must be object, got {json_type(value)}")]
+    faults = [
+        Fault(
+            join_pointer("", name), f"{shown(name)} is not a recorded fact", got=name, known=FACTS
+        )
+        for name in value
+        if name not in FACTS
+    ]
+    elapsed, code = value.get("elapsed_s", 0), value.get("exit_code", 0)
+    if not is_number(elapsed) or not 0 <= elapsed < float("inf"):
+        faults.append(Fault("/elapsed_s", "elapsed_s must be number >= 0, in seconds"))
+    if type(code) is not int:
+        faults.append(Fault("/exit_code", "exit_code must be integer"))
+    tools = value.get("tools", [])
+    if type(tools) is not list:
+        faults.append(Fault("/tools", f"tools must be array, got {json_type(tools)}"))
+        return faults
+    for index, call in enumerate(tools):
+        faults += _call_faults(call, f"/tools/{index}")
+    return faults
+
+
+def _call_faults(call: Any, where: str) -> list[Fault]:
+    if type(call) is not dict:
+        return [Fault(where, f"tool call must be object, got {json_type(call)}")]
+    faults = [
+        Fault(
+            join_pointer(where, name),
+            f"{shown(name)} is not a field of a tool call",
+            got=name,
+            known=TOOL_FIELDS,
+        )
+        for name in call
+        if name not in TOOL_FIELDS
+    ]
+    if type(call.get("name")) is not str:
+        faults.append(Fault(where, "name of a tool call must be string"))
+    return faults
+
+
+def _facts(value: Any) -> dict[str, Any]:
+    facts = dict(value)
+    if "elapsed_s" in facts:
+        facts["elapsed_s"] = float(facts["elapsed_s"])
+    if "tools" in facts:
+        facts["tools"] = tuple(
+            ToolCall(name=call["name"], status=call.get("status")) for call in facts["tools"]
+        )
+    return facts

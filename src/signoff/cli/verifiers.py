@@ -1,0 +1,159 @@
+"""``signoff verifiers``: list the verifiers, or explain one."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from importlib import metadata  # noqa: TID253  only this command needs it
+from typing import Any, Final
+
+import click
+import msgspec
+from click.shell_completion import CompletionItem
+
+from signoff.cli.commands import Command, json_option
+from signoff.cli.excerpt import excerpt
+from signoff.cli.exits import Exit, Refusal
+from signoff.cli.reading import own_registry
+from signoff.cli.suggestion import did_you_mean
+from signoff.cli.terminal import Screen, Terminal
+from signoff.jsonvalue import shown
+from signoff.manual import Manual, ParamManual, manual, tried
+from signoff.registry import Registry, Verifier
+
+__all__ = ["command"]
+
+GROUP: Final = "signoff.verifiers"
+WIDTH: Final = 88
+
+EXAMPLES: Final = """\b
+Examples:
+  signoff verifiers                every verifier with what it says
+  signoff verifiers sorted_by      one, with its parameters and examples
+  signoff verifiers --json         the same for programs
+"""
+
+
+def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    known = own_registry()
+    return [
+        CompletionItem(one.id, help=one.description)
+        for one in known
+        if one.id.startswith(incomplete)
+    ]
+
+
+@click.command("verifiers", cls=Command, epilog=EXAMPLES)
+@click.argument("id", required=False, shell_complete=_complete)
+@json_option
+@click.pass_obj
+def command(terminal: Terminal, /, id: str | None, *, as_json: bool) -> int:
+    """
+    List the verifiers that a criterion may name, or explain one by its ID.
+
+    Verifiers that other packages bring are listed, and do not count until a
+    program registers them: an installed package can never add a check that passes.
+    """
+    registry = own_registry()
+    if id is None:
+        _list(terminal, registry, as_json=as_json)
+        return Exit.DONE
+    found = registry.get(id)
+    if found is None:
+        raise Refusal(
+            f'no verifier "{shown(id)}"{did_you_mean(id, registry.ids())}',
+            next_step="signoff verifiers lists them",
+        )
+    if as_json:
+        terminal.out.json(_encoded(_explained(found)))
+    else:
+        for line in _page(found, manual(found), terminal.out):
+            terminal.out.line(line)
+    return Exit.DONE
+
+
+def _list(terminal: Terminal, registry: Registry, *, as_json: bool) -> None:
+    foreign = [_foreign(entry) for entry in _installed()]
+    if as_json:
+        own = [
+            {"id": one.id, "description": one.description, "origin": one.source, "in_use": True}
+            for one in registry
+        ]
+        terminal.out.json(_encoded({"verifiers": own + foreign}))
+        return
+    out, width = terminal.out, max(map(len, registry.ids()), default=0)
+    for one in registry:
+        name = out.paint(f"{one.id:<{width}}", "strong")
+        out.line(f"{name}  {one.description} {out.paint(f'({one.source})', 'quiet')}")
+    for entry in foreign:
+        name, origin = shown(str(entry["id"])), shown(str(entry["origin"]))
+        out.line(f"{name:<{width}}  installed, not in use ({origin})")
+
+
+def _installed() -> list[metadata.EntryPoint]:
+    """What other packages offer, by name alone: nothing of them is imported."""
+    return sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name)
+
+
+def _foreign(entry: metadata.EntryPoint) -> dict[str, Any]:
+    origin = f"{entry.dist.name} {entry.dist.version}" if entry.dist else entry.value
+    return {"id": entry.name, "description": None, "origin": origin, "in_use": False}
+
+
+def _explained(verifier: Verifier) -> dict[str, Any]:
+    found = manual(verifier)
+    facts: dict[str, Any] = msgspec.to_builtins(found)
+    facts["examples"] = [
+        {
+            "params": example.params,
+            "meets": {**example.meets, "finding": msgspec.to_builtins(meets)},
+            "misses": example.misses and {**example.misses, "finding": msgspec.to_builtins(misses)},
+        }
+        for example in found.examples
+        for meets, misses in [tried(verifier, example)]
+    ]
+    return facts
+
+
+def _page(verifier: Verifier, found: Manual, screen: Screen) -> Iterator[str]:
+    yield f"{screen.paint(found.id, 'strong')}  {screen.paint(f'({found.origin})', 'quiet')}"
+    for paragraph in (found.description, *found.notes):
+        yield ""
+        yield from textwrap.wrap(paragraph, WIDTH)
+    yield ""
+    yield screen.paint("Parameters", "strong") if found.params else "It takes no parameters."
+    for param in found.params:
+        yield from _param(param, screen)
+    if found.examples:
+        yield ""
+        yield screen.paint("Examples", "strong")
+    for example in found.examples:
+        meets, misses = tried(verifier, example)
+        yield f"  params  {excerpt(example.params)}"
+        yield f"  {meets.status.value:<6}  {_facts(example.meets)}"
+        yield f"          {screen.paint(shown(meets.detail), 'quiet')}"
+        if misses is not None and example.misses is not None:
+            yield f"  {misses.status.value:<6}  {_facts(example.misses)}"
+            yield f"          {screen.paint(shown(misses.detail), 'quiet')}"
+    if found.source:
+        yield ""
+        yield screen.paint(f"Source: {found.source}", "quiet")
+
+
+def _param(param: ParamManual, screen: Screen) -> Iterator[str]:
+    default = "" if param.default is None else f", {excerpt(param.default)} when absent"
+    presence = "required" if param.required else f"optional{default}"
+    yield f"  {screen.paint(param.name, 'strong')}  {param.type}; {presence}"
+    for line in textwrap.wrap(param.meaning, WIDTH - 6):
+        yield f"      {line}"
+
+
+def _facts(fields: dict[str, Any]) -> str:
+    """An output as it stands, other facts by their names."""
+    if fields.keys() == {"output"}:
+        return excerpt(fields["output"])
+    return ", ".join(f"{name}={excerpt(value)}" for name, value in fields.items())
+
+
+def _encoded(value: object) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2)

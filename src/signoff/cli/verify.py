@@ -1,0 +1,259 @@
+"""``signoff verify``: judge an output by a contract."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import click
+from msgspec import UNSET, Struct
+
+from signoff.cli.commands import Command, json_option
+from signoff.cli.door import ending, strict_option
+from signoff.cli.exits import Exit, Refusal
+from signoff.cli.outfile import remove_stale, require_apart, require_outside, write_file
+from signoff.cli.progress import Progress
+from signoff.cli.reading import open_contract, open_facts, open_output, own_registry
+from signoff.cli.report_text import Shown, report_lines, verdict_line
+from signoff.cli.terminal import Terminal
+from signoff.contractfile import ContractFile
+from signoff.document import Document
+from signoff.engine import Engine
+from signoff.errors import RunUnwritable
+from signoff.jsonvalue import shown
+from signoff.model import Report, Result, Subject
+from signoff.quick import LOCKED_AT_VERIFY
+from signoff.record import DUPLICATE_KEYS_LAST, encode_report, subject_of
+from signoff.rundir import RunDirectory, begin_run
+from signoff.strictjson import Limits
+
+__all__ = ["command"]
+
+DEFAULT: Final = Limits()
+MAX_BYTES: Final = 2**30
+
+EXAMPLES: Final = """\b
+Examples:
+  signoff verify contract.lock.json output.json --out run/
+  some-agent | signoff verify contract.yaml -
+  signoff verify contract.yaml answer.txt --text
+  signoff verify contract.yaml output.json --facts facts.json --junit report.xml
+"""
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """What was asked for on the command line."""
+
+    contract: str
+    output: str
+    out: str | None
+    text: bool
+    junit: str | None
+    strict: bool
+    fail_fast: bool
+    facts: str | None
+    limits: Limits
+    as_json: bool
+    quiet: bool
+
+
+class Judged(Struct, frozen=True, kw_only=True):
+    """What came of it."""
+
+    contract: ContractFile
+    data: bytes
+    subject: Subject
+    report: Report
+
+
+@click.command("verify", cls=Command, epilog=EXAMPLES)
+@click.argument("contract", type=click.Path())
+@click.argument("output", type=click.Path(allow_dash=True))
+@click.option("--out", type=click.Path(), help="Keep the run, with all that backs it, in a folder.")
+@click.option("--text", is_flag=True, help="The output is plain text in UTF-8, not JSON.")
+@json_option
+@click.option("--junit", type=click.Path(), help="Write the results as JUnit XML too.")
+@strict_option
+@click.option(
+    "--fail-fast", is_flag=True, help="Skip what follows the first required criterion not met."
+)
+@click.option("--facts", type=click.Path(), help="What was recorded besides the output, as JSON.")
+@click.option(
+    "--max-bytes",
+    type=click.IntRange(1, MAX_BYTES),
+    default=DEFAULT.max_bytes,
+    metavar="N",
+    help=f"Largest output that is read ({DEFAULT.max_bytes} when absent).",
+)
+@click.option(
+    "--max-depth",
+    type=click.IntRange(1, 128),
+    default=DEFAULT.max_depth,
+    metavar="N",
+    help=f"Deepest nesting, 1 to 128 ({DEFAULT.max_depth} when absent).",
+)
+@click.option(
+    "--duplicate-keys",
+    type=click.Choice(["last"]),
+    help="Of equal keys in one object the last counts, instead of a refusal.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Print only what is not met; nothing for a pass.")
+@click.pass_obj
+def command(
+    terminal: Terminal, /, max_bytes: int, max_depth: int, duplicate_keys: str | None, **asked: Any
+) -> int:
+    """
+    Judge OUTPUT by CONTRACT: one line a criterion, then the verdict.
+
+    CONTRACT is a lock file, or a contract that is locked on the spot.  OUTPUT is
+    a file, or - for standard input; it must be strict JSON, or plain text with
+    --text.  FACTS is a JSON object with any of elapsed_s (seconds), exit_code,
+    tools (a list of name and status) and input.
+
+    Exit codes: 0 passed, 1 failed, 3 inconclusive, 2 the request was unusable,
+    4 the verdict could not be written.
+    """
+    limits = Limits(
+        max_bytes=max_bytes, max_depth=max_depth, last_key_wins=duplicate_keys == "last"
+    )
+    request = Request(limits=limits, **asked)
+    _require_apart(request)
+    # What an earlier run left must not be taken for the answer of this one, so it
+    # goes before anything can fail.
+    if request.junit:
+        remove_stale(request.junit)
+    if request.out is None:
+        return _verified(terminal, request, None)
+    try:
+        with begin_run(request.out) as run:
+            return _verified(terminal, request, run)
+    except RunUnwritable as exc:
+        raise Refusal(
+            str(exc),
+            code=Exit.UNWRITTEN,
+            next_step="no verdict was left there; free the place or give --out another folder",
+        ) from exc
+
+
+def _require_apart(request: Request) -> None:
+    read = [name for name in (request.contract, request.output, request.facts) if name]
+    if request.junit:
+        require_apart(request.junit, read, option="--junit")
+        read.append(request.junit)
+    if request.out:
+        require_outside(request.out, read)
+
+
+def _verified(terminal: Terminal, request: Request, run: RunDirectory | None) -> int:
+    registry = own_registry()
+    contract = open_contract(request.contract, registry)
+    if not request.quiet:
+        _tell_of_contract(terminal, request, contract)
+    facts = open_facts(request.facts) if request.facts else {}
+    data = _received(terminal, request)
+    subject = subject_of(data, text=request.text, limits=request.limits, **facts)
+    report = _report(terminal, request, contract, subject, Engine(registry))
+    judged = Judged(contract=contract, data=data, subject=subject, report=report)
+    _keep(request, judged, run)
+    _print(terminal, request, judged)
+    return ending(report, contract.locked.contract, strict=request.strict)
+
+
+def _tell_of_contract(terminal: Terminal, request: Request, contract: ContractFile) -> None:
+    if not contract.was_locked:
+        name = shown(request.contract)
+        terminal.note(f"{name} was locked on the spot; signoff lock {name} binds it beforehand")
+    for warning in contract.locked.warnings:
+        terminal.note(shown(warning))
+
+
+def _received(terminal: Terminal, request: Request) -> bytes:
+    read = open_output
+    if request.output != "-":
+        return read(request.output, terminal, max_bytes=request.limits.max_bytes)
+    with Progress(terminal.err, "reading standard input"):
+        return read("-", terminal, max_bytes=request.limits.max_bytes)
+
+
+def _report(
+    terminal: Terminal, request: Request, contract: ContractFile, subject: Subject, engine: Engine
+) -> Report:
+    plan = engine.prepare(contract.locked)
+    ids = [criterion.id for criterion in plan.criteria]
+    with Progress(terminal.err, f"judging {ids[0]}, 1 of {len(ids)}") as progress:
+        judged = 0
+
+        def tell(_: Result) -> None:
+            nonlocal judged
+            judged += 1
+            if judged < len(ids):
+                progress.text = f"judging {ids[judged]}, {judged + 1} of {len(ids)}"
+
+        return engine.verify(
+            plan,
+            subject,
+            fail_fast=request.fail_fast,
+            weakened=_weakened(request, contract),
+            on_result=tell,
+        )
+
+
+def _weakened(request: Request, contract: ContractFile) -> tuple[str, ...]:
+    limits = request.limits
+    found = {
+        LOCKED_AT_VERIFY: not contract.was_locked,
+        DUPLICATE_KEYS_LAST: limits.last_key_wins,
+        f"max_bytes={limits.max_bytes}": limits.max_bytes > DEFAULT.max_bytes,
+        f"max_depth={limits.max_depth}": limits.max_depth > DEFAULT.max_depth,
+    }
+    return tuple(name for name, weaker in found.items() if weaker)
+
+
+def _keep(request: Request, judged: Judged, run: RunDirectory | None) -> None:
+    """Write what was asked for, the verdict of the run last; all of it or nothing."""
+    done = False
+    try:
+        if request.junit:
+            from signoff.cli.junit import junit_xml  # only where it is asked for
+
+            contract = judged.contract.locked.contract
+            write_file(request.junit, junit_xml(judged.report, contract))
+        if run is not None:
+            run.commit(
+                judged.contract.locked,
+                judged.report,
+                judged.subject,
+                output=judged.data,
+                text=request.text,
+                limits=request.limits,
+            )
+        done = True
+    finally:
+        if request.junit and not done:
+            remove_stale(request.junit)
+
+
+def _print(terminal: Terminal, request: Request, judged: Judged) -> None:
+    report, contract, out = judged.report, judged.contract.locked.contract, terminal.out
+    if request.as_json:
+        out.json(encode_report(report).rstrip(b"\n"))
+        return
+    code = ending(report, contract, strict=request.strict)
+    if request.quiet and code is Exit.DONE:
+        return
+    output = _shown(request, judged)
+    for line in report_lines(report, contract, out, output=output, quiet=request.quiet):
+        out.line(line)
+    out.line(verdict_line(report, contract, out, strict=request.strict))
+    if request.out and not request.quiet:
+        lock = shown(request.contract) if judged.contract.was_locked else "LOCK-FILE"
+        folder = shown(request.out)
+        terminal.note(f"{folder} holds the run; signoff gate {folder} --contract {lock}")
+
+
+def _shown(request: Request, judged: Judged) -> Shown:
+    source = "standard input" if request.output == "-" else shown(request.output)
+    output = judged.subject.output
+    if output is UNSET or request.text:
+        return Shown(output, source=source)
+    document = Document(value=output, source=source, data=judged.data, format="json")
+    return Shown(output, source=source, document=document)
