@@ -164,7 +164,7 @@ _TEXT: Final = frozenset({str})
 def _is_plain(value: object, *, may_hold_nan: bool) -> bool:
     # What require_json asks, but for lone surrogates, which no encoder writes; without the places.
     level: list[object] = [[value]]
-    for _ in range(_MAX_DEPTH + 2):
+    for _ in range(_MAX_DEPTH + 1):
         inner: list[object] = []
         for container in level:
             items: list[object]

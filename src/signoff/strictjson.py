@@ -154,7 +154,10 @@ def _has_long_digits(data: bytes, max_digits: int) -> bool:
 
 
 _SPACE = re.compile(r"[ \t\n\r]*+")
-_STRING = re.compile(r'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"')
+_STRING_SO_FAR = re.compile(
+    r'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+'
+)
+_STRING = re.compile(_STRING_SO_FAR.pattern + '"')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(\.[0-9]++)?([eE][+-]?[0-9]++)?")
 _WORD = re.compile(r"-?[0-9A-Za-z_.+-]++")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -287,10 +290,15 @@ class _Reader:
         word = _WORD.match(self.text, self.at)
         assert word is not None
         if found is None or found.end() != word.end():
-            self.refuse(f"malformed number: {shown(word[0])}")
+            infinite = word[0] == "-Infinity"
+            self.refuse(
+                f"{word[0]} is not a JSON number"
+                if infinite
+                else f"malformed number: {shown(word[0])}"
+            )
         literal, fraction, exponent = found[0], found[1], found[2]
         value = self.integer(literal) if fraction is None and exponent is None else float(literal)
-        if not isfinite(value) if isinstance(value, float) else False:
+        if isinstance(value, float) and not isfinite(value):
             self.refuse(f"number out of range: {shown(literal)}")
         self.at = found.end()
         return value
@@ -313,15 +321,15 @@ class _Reader:
             return _WORDS[word]
         if not word:
             self.refuse("the text ends too early")
-        if word in ("NaN", "Infinity", "+Infinity"):
+        if word in {"NaN", "Infinity"}:
             self.refuse(f"{word} is not a JSON number")
+        if word[0] in "+.":
+            self.refuse(f"malformed number: {shown(word)}")
         self.refuse(f"expected a value, got {shown(word)}")
 
     def refuse_string(self) -> NoReturn:
         """Say why there is no whole string here."""
-        fault = re.compile(
-            r'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+'
-        ).match(self.text, self.at)
+        fault = _STRING_SO_FAR.match(self.text, self.at)
         assert fault is not None
         start, self.at = self.at, fault.end()
         mark = self.text[self.at : self.at + 1]
