@@ -16,7 +16,7 @@ from signoff.canonical import canonical_bytes, canonical_bytes_unchecked
 from signoff.errors import Fault, JSONError
 from signoff.jsonvalue import JSON
 from signoff.schema_messages import LIMIT, Violation, Violations, too_deep, violations
-from signoff.schema_native import Validator, schema_engines, validator
+from signoff.schema_native import Validator, nested_within, schema_engines, validator
 from signoff.schema_process import ask
 from signoff.schema_rules import (
     CONTRACT_RULES,
@@ -62,12 +62,13 @@ def compile_schema(schema: JSON, rules: SchemaRules = CONTRACT_RULES) -> Compile
     Raises:
         SchemaError: It cannot be used: every fault.
     """
-    if not _nested_within(schema, rules.max_depth):
-        raise SchemaError((_deep(rules),))
     try:
-        canonical = canonical_bytes(schema)
+        shallow = nested_within(schema, rules.max_depth)
+        canonical = canonical_bytes(schema) if shallow else b""
     except ValueError as exc:
         raise SchemaError((Fault("", f"is not JSON: {exc}"),)) from exc
+    if not shallow:
+        raise SchemaError((Fault("", f"is nested deeper than {rules.max_depth} levels"),))
     return compile_canonical(canonical, rules)
 
 
@@ -132,7 +133,7 @@ class CompiledSchema:
             SchemaTimeout: A worker took too long.
             SchemaNotJudged: A worker died.
         """
-        if shallow or _nested_within(value, self._rules.max_depth):
+        if shallow or nested_within(value, self._rules.max_depth):
             return self._accepts(value)
         return False
 
@@ -149,7 +150,7 @@ class CompiledSchema:
             SchemaTimeout: A worker took too long.
             SchemaNotJudged: A worker died.
         """
-        if not _nested_within(value, self._rules.max_depth):
+        if not nested_within(value, self._rules.max_depth):
             return too_deep(path, self._rules.max_depth)
         if self._accepts(value):
             return Violations()
@@ -207,28 +208,9 @@ class _Elsewhere:
         return ask(want, self._formats, self._schema, canonical_bytes_unchecked(value))
 
 
-def _deep(rules: SchemaRules) -> Fault:
-    return Fault("", f"is nested deeper than {rules.max_depth} levels")
-
-
 def _unexplained(path: str) -> Violations:
     message = "must conform to the schema"
     return Violations(items=(Violation(pointer=path, keyword="schema", message=message),))
-
-
-def _nested_within(value: JSON, limit: int) -> bool:
-    """Arrays and objects stand in each other at most so many times; checked level by level."""
-    level: list[Any] = [value] if isinstance(value, dict | list) else []
-    for _ in range(limit):
-        level = [
-            below
-            for holder in level
-            for below in (holder.values() if type(holder) is dict else holder)
-            if type(below) is dict or type(below) is list
-        ]
-        if not level:
-            return True
-    return not level
 
 
 def _count(value: JSON, limit: int) -> int:

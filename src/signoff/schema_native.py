@@ -19,6 +19,7 @@ __all__ = [
     "is_bundled",
     "knows_format",
     "meta_schema",
+    "nested_within",
     "pattern_cost",
     "schema_engines",
     "validator",
@@ -72,6 +73,31 @@ def pattern_cost(pattern: str) -> int | None:
             continue
         return cost
     return None
+
+
+def nested_within(value: JSON, levels: int) -> bool:
+    """
+    Arrays and objects stand in each other at most so many times.
+
+    The library itself looks, as deep as it is told and no deeper: there is
+    nothing faster that is safe on any stack.
+
+    Raises:
+        ValueError: The value is not JSON.
+    """
+    return _levels(levels).is_valid(value)
+
+
+@lru_cache(maxsize=4)
+def _levels(count: int) -> Validator:
+    """A schema of as many levels as a value may have, with no array or object in the last."""
+    below: list[JSON] = [{"$ref": f"#/$defs/{level}"} for level in range(count + 1)]
+    levels: dict[str, JSON] = {
+        str(level): {"items": below[level + 1], "additionalProperties": below[level + 1]}
+        for level in range(count)
+    }
+    levels[str(count)] = {"type": ["null", "boolean", "number", "string"]}
+    return validator({"$defs": levels, "$ref": "#/$defs/0"}, Formats.ANNOTATION)
 
 
 @lru_cache(maxsize=256)
