@@ -307,7 +307,7 @@ SPLICES = (
 
 
 def mutated(data: bytes, chance: random.Random) -> bytes:
-    for _ in range(chance.randint(1, 3)):
+    for _ in range(chance.choice([1, 1, 2, 3])):
         i, j = sorted(chance.choices(range(len(data) + 1), k=2))
         way = chance.randrange(4)
         if way == 0:
@@ -336,7 +336,7 @@ def fuzz(rounds: int, seed: int) -> tuple[int, int]:
 def test_loaders_agree_on_mutated_texts() -> None:
     accepted, refused = fuzz(4000, seed=8785)
 
-    assert min(accepted, refused) > 400
+    assert min(accepted, refused) > 200
 
 
 @pytest.mark.long
@@ -344,7 +344,7 @@ def test_loaders_agree_on_mutated_texts() -> None:
 def test_loaders_agree_on_very_many_mutated_texts(seed: int) -> None:
     accepted, refused = fuzz(100_000, seed)
 
-    assert min(accepted, refused) > 10_000
+    assert min(accepted, refused) > 5_000
 
 
 class TestPointers:
