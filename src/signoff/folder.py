@@ -63,12 +63,14 @@ class Folder:
             create: Make it, with the folders above it, if it is not there.
         """
         place = Path(path)
-        if create:
-            _make(place)
         try:
+            if create:
+                _make(place)
             return cls(os.open(place, _FOLDER))
         except OSError as exc:
             raise _as_folder(exc, place) from exc
+        except ValueError as exc:  # an embedded null, or a character that no file name can have
+            raise OSError(errno.EINVAL, "no folder can have this name") from exc
 
     def child(self, name: str, *, create: bool = False) -> Folder:
         """The folder of that name inside, which may not be a link."""
@@ -179,9 +181,11 @@ class Unfinished:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._close()
-        if self._name:
-            self._folder.remove(self._name)
+        try:
+            self._close()
+        finally:
+            if self._name:
+                self._folder.remove(self._name)
 
     def write(self, data: bytes) -> None:
         """Append bytes."""

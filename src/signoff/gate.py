@@ -61,6 +61,7 @@ def gate(
     registry: Registry,
     output: bytes | None = None,
     strict: bool = False,
+    probes: Registry = PROBES,
 ) -> GateReport:
     """
     Whether a run directory shows that the contract was met; never raises for what it holds.
@@ -71,6 +72,7 @@ def gate(
         registry: The verifiers to judge again with.
         output: Bytes that must be the recorded output; they are what is judged again.
         strict: A required criterion that only warns fails too.
+        probes: The verifiers that touch the world; what they found stands as recorded.
 
     Raises:
         LockCorrupt: The contract that was given does not have its digest.
@@ -85,7 +87,8 @@ def gate(
         return GateReport(outcome=Outcome.FAILED, problems=tuple(problems), report=run.report)
     subject = run.subject if output is None else _given(run, output, problems)
     plan = Engine(registry.with_powers(_pure(registry.powers))).prepare(contract)
-    again = _judged_again(plan, run, registry, subject, problems)
+    again = _judged_again(plan, run, subject, probes)
+    problems += _unknown(plan, registry)
     problems += _differences(run.report, plan, again)
     if strict:
         problems += _warnings(run.report, plan)
@@ -124,19 +127,24 @@ def _pure(powers: Powers) -> Powers:
 
 
 def _judged_again(
-    plan: Plan, run: Run, registry: Registry, subject: Subject, problems: list[str]
+    plan: Plan, run: Run, subject: Subject, probes: Registry
 ) -> Mapping[str, Finding]:
     """New findings by criterion, for every criterion that can be judged from the record."""
-    chosen = []
-    for entry in plan.bound:
-        id_, name = entry.criterion.id, entry.criterion.verifier
-        if registry.get(name) is None:
-            problems.append(f'criterion "{shown(id_)}": no verifier registered for "{shown(name)}"')
-        elif PROBES.get(name) is None and run.report.result(id_).finding.status != Status.SKIPPED:
-            chosen.append(entry)
-    partial = msgspec.structs.replace(plan, bound=tuple(chosen))
-    results, _ = partial.judge(subject)
+    chosen = tuple(
+        entry
+        for entry in plan.bound
+        if probes.get(entry.criterion.verifier) is None
+        and run.report.result(entry.criterion.id).finding.status is not Status.SKIPPED
+    )
+    results, _ = msgspec.structs.replace(plan, bound=chosen).judge(subject)
     return {result.criterion: result.finding for result in results}
+
+
+def _unknown(plan: Plan, registry: Registry) -> Iterator[str]:
+    for criterion in plan.criteria:
+        if registry.get(criterion.verifier) is None:
+            name = shown(criterion.verifier)
+            yield f'criterion "{shown(criterion.id)}": no verifier registered for "{name}"'
 
 
 def _differences(report: Report, plan: Plan, again: Mapping[str, Finding]) -> Iterator[str]:
@@ -150,10 +158,15 @@ def _differences(report: Report, plan: Plan, again: Mapping[str, Finding]) -> It
                 f" ({shown(found.detail)})"
             )
             continue
-        settled = msgspec.json.decode(msgspec.json.encode(found), type=Finding)
         for name in compared:
-            if getattr(recorded, name) != getattr(settled, name):
+            if _written(recorded, name) != _written(found, name):
                 yield f"{what}: {name} is not what judging again gives"
+
+
+def _written(finding: Finding, name: str) -> bytes:
+    """A field as a report has it, where an integer that stands for a float is written as one."""
+    settled = msgspec.json.decode(msgspec.json.encode(finding), type=Finding)
+    return msgspec.json.encode(getattr(settled, name), order="sorted")
 
 
 def _warnings(report: Report, plan: Plan) -> Iterator[str]:

@@ -354,6 +354,11 @@ def _faults_of_verdict(data: bytes, expected: VerdictFile) -> Iterator[str]:
     problems: list[str] = []
     found = _decoded("verdict.json", {"verdict.json": data}, VerdictFile, problems)
     yield from problems
-    for name in VerdictFile.__struct_fields__ if found is not None else ():
-        if getattr(found, name) != getattr(expected, name):
+    if found is None:
+        return
+    for name in VerdictFile.__struct_fields__:
+        if name != "files" and getattr(found, name) != getattr(expected, name):
             yield f"verdict.json: {name} does not agree with the other files"
+    for name in sorted(found.files.keys() | expected.files.keys()):
+        if found.files.get(name) != expected.files.get(name):
+            yield f"{shown(name)}: is not the file that the verdict is about"

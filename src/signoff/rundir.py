@@ -235,13 +235,9 @@ def _read(folder: Folder) -> Recorded:
     }
     evidence, faults = DirectoryStore(EVIDENCE, within=folder).listing()
     problems += faults
-    try:
-        recorded = assess(files, evidence, verdict)
-    except RunUnreadable as exc:
-        raise RunUnreadable((*problems, *exc.problems)) from exc
     if problems:
         raise RunUnreadable(tuple(problems))
-    return recorded
+    return assess(files, evidence, verdict)
 
 
 def _content(folder: Folder, name: str, cap: int, problems: list[str]) -> bytes:
