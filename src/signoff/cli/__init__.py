@@ -113,7 +113,7 @@ def _refuse(refusal: Refusal, argv: Sequence[str], terminal: Terminal) -> int:
     from signoff.cli.refusal_text import as_json, as_lines  # only when something is wrong
 
     try:
-        if "--json" in argv:
+        if "--json" in argv and not terminal.out.is_lost:
             terminal.out.json(as_json(refusal))
         else:
             for line in as_lines(refusal, terminal.err):

@@ -29,7 +29,12 @@ Examples:
 @json_option
 @click.pass_obj
 def command(terminal: Terminal, /, shell: str, *, as_json: bool) -> int:
-    """Print the script that teaches SHELL to complete signoff's commands and options."""
+    """
+    Print the completion script for a shell.
+
+    SHELL is bash, zsh or fish; the script teaches it signoff's commands, options
+    and verifiers.
+    """
     kind = get_completion_class(shell)
     assert kind is not None
     # Not the class's own source(), which for bash starts a bash to ask for its version.

@@ -36,10 +36,11 @@ def command(
     terminal: Terminal, /, before: str, after: str, *, as_json: bool, exit_code: bool
 ) -> int:
     """
-    Show what changed from contract A to contract B; either may be a lock file.
+    Show what changed between two contracts.
 
-    Both are locked first, so that what is compared is what would bind: two files
-    that differ in format, comments or order of keys are the same contract.
+    A is the earlier, B the later, and either may be a lock file.  Both are locked
+    first, so that what is compared is what would bind: two files that differ in
+    format, comments or order of keys are the same contract.
 
     Exit codes: 0 shown, 1 different with --exit-code, 2 a contract cannot be
     used.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Final
 
 import click
 import msgspec
+from msgspec import UNSET
 
 from signoff.cli.commands import Command, json_option
 from signoff.cli.door import strict_option
@@ -13,12 +15,15 @@ from signoff.cli.exits import Exit
 from signoff.cli.outfile import remove_stale, require_apart, require_outside, write_file
 from signoff.cli.progress import Progress
 from signoff.cli.reading import open_contract, open_output, own_registry
-from signoff.cli.report_text import report_lines, verdict_line
+from signoff.cli.report_text import Shown, report_lines, verdict_line
 from signoff.cli.terminal import Terminal
+from signoff.document import parse_document, read_bytes
+from signoff.errors import DocumentError, RunUnreadable
 from signoff.gate import GateReport, gate
 from signoff.jsonvalue import shown
 from signoff.model import Contract
 from signoff.record import MAX_OUTPUT_BYTES
+from signoff.rundir import read_run
 from signoff.status import Outcome
 
 __all__ = ["command"]
@@ -56,11 +61,12 @@ def command(
     junit: str | None,
 ) -> int:
     """
-    Judge the run in DIR again, trusting nothing in it.
+    Judge a run directory again, trusting nothing in it.
 
-    Every digest is computed anew, and every check that is a function of the
-    output is run again; anything that is missing, altered or in doubt fails.
-    Take the contract from where the work could not change it.
+    DIR is what signoff verify --out has written.  Every digest is computed anew,
+    and every check that is a function of the output is run again; anything that
+    is missing, altered or in doubt fails.  Take the contract from where the work
+    could not change it.
 
     Exit codes: 0 passed, 1 failed or anything is wrong with the run,
     3 inconclusive, 2 the request was unusable, 4 the JUnit file could not be
@@ -118,11 +124,25 @@ def _print(
     if found.report is None or found.problems:
         _print_problems(terminal, found.problems, folder)
         return
-    for line in report_lines(found.report, contract, terminal.out):
+    for line in report_lines(found.report, contract, terminal.out, output=_recorded(folder)):
         terminal.out.line(line)
     for id_ in found.not_rechecked:
         terminal.note(f"{shown(id_)} stands as recorded; it cannot be judged again here")
     terminal.out.line(verdict_line(found.report, contract, terminal.out, strict=strict))
+
+
+def _recorded(folder: str) -> Shown | None:
+    """The output in the run, for showing what is where in it; None when it cannot be shown."""
+    try:
+        run = read_run(folder)
+        source = str(Path(folder) / ("output.txt" if run.text else "output.json"))
+        if run.text or run.subject.output is UNSET:
+            return Shown(run.subject.output, source=shown(source))
+        data = read_bytes(source, max_bytes=MAX_OUTPUT_BYTES)
+        document = parse_document(data, source, limits=run.limits, format="json")
+        return Shown(document.value, source=document.source, document=document)
+    except (RunUnreadable, DocumentError):
+        return None
 
 
 def _print_problems(terminal: Terminal, problems: tuple[str, ...], folder: str) -> None:

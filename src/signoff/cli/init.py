@@ -37,7 +37,15 @@ Examples:
 @json_option
 @click.pass_obj
 def command(terminal: Terminal, /, folder: str, *, kind: str, force: bool, as_json: bool) -> int:
-    """Write a commented contract and an output that meets it into DIR."""
+    """
+    Write a contract and an example output to start from.
+
+    The contract is commented, the output meets it, and both stand in DIR, which
+    is the current folder when absent.  No file is replaced without --force.
+
+    Exit codes: 0 written, 2 a file is there already, 4 a file could not be
+    written.
+    """
     names = (f"contract.{kind}", "output.json")
     files = {str(Path(folder) / name): (STARTER / name).read_bytes() for name in names}
     present = [path for path in files if os.path.lexists(path)]

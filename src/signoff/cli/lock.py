@@ -43,10 +43,11 @@ def command(
     terminal: Terminal, /, contract: str, *, target: str | None, as_json: bool, check: bool
 ) -> int:
     """
-    Make CONTRACT binding: prove that it could fail, and fix its digest.
+    Make a contract binding, or list every fault in it.
 
-    Either every fault is listed with its place, or the lock file is written:
-    contract.lock.json for contract.yaml, in the same folder.
+    Locking proves that CONTRACT could fail and fixes its digest.  Either every
+    fault is listed with its place, or the lock file is written: for contract.yaml
+    it is contract.lock.json, in the same folder.
 
     Exit codes: 0 locked, 1 not up to date (--check), 2 the contract has faults,
     4 the lock file could not be written.

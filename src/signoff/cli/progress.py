@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from threading import Event, Thread
 from time import monotonic
-from types import TracebackType
 from typing import Final, Self
 
 from signoff.cli.terminal import Screen
@@ -39,12 +38,7 @@ class Progress:
             self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exc: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._done.set()
         if self._thread is not None:
             self._thread.join()

@@ -162,7 +162,7 @@ def _labelled(label: str, text: str, screen: Screen) -> str:
 def _mark(result: Result, screen: Screen, width: int) -> str:
     status = result.finding.status
     symbol, style = _SYMBOLS[status]
-    return screen.paint(symbol if screen.symbols else f"{status.value:<{width}}", style)
+    return screen.paint(symbol if screen.symbols else f"{status.value:<{width}} ", style)
 
 
 def _detail(result: Result, screen: Screen) -> str:

@@ -55,6 +55,11 @@ class Screen:
         self._encoding = getattr(stream, "encoding", None) or "utf-8"
         self.symbols = (self.is_terminal or self.colours) and self._can_show("✓✗·…")
 
+    @property
+    def is_lost(self) -> bool:
+        """True when nothing that is written arrives any more."""
+        return self._stream is None
+
     def line(self, text: str = "") -> None:
         """The text, on a line of its own."""
         self.write(f"{text}\n")

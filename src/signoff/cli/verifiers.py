@@ -38,7 +38,7 @@ def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[Co
     known = own_registry()
     return [
         CompletionItem(one.id, help=one.description)
-        for one in known
+        for one in map(manual, known)
         if one.id.startswith(incomplete)
     ]
 
@@ -49,10 +49,11 @@ def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[Co
 @click.pass_obj
 def command(terminal: Terminal, /, id: str | None, *, as_json: bool) -> int:
     """
-    List the verifiers that a criterion may name, or explain one by its ID.
+    List the verifiers, or explain one.
 
-    Verifiers that other packages bring are listed, and do not count until a
-    program registers them: an installed package can never add a check that passes.
+    With ID: what holds when it passes, its parameters and examples.  Verifiers
+    that other packages bring are listed, and do not count until a program
+    registers them: an installed package can never add a check that passes.
     """
     registry = own_registry()
     if id is None:
@@ -76,15 +77,15 @@ def _list(terminal: Terminal, registry: Registry, *, as_json: bool) -> None:
     foreign = [_foreign(entry) for entry in _installed()]
     if as_json:
         own = [
-            {"id": one.id, "description": one.description, "origin": one.source, "in_use": True}
-            for one in registry
+            {"id": one.id, "description": one.description, "origin": one.origin, "in_use": True}
+            for one in map(manual, registry)
         ]
         terminal.out.json(_encoded({"verifiers": own + foreign}))
         return
     out, width = terminal.out, max(map(len, registry.ids()), default=0)
-    for one in registry:
+    for one in map(manual, registry):
         name = out.paint(f"{one.id:<{width}}", "strong")
-        out.line(f"{name}  {one.description} {out.paint(f'({one.source})', 'quiet')}")
+        out.line(f"{name}  {one.description} {out.paint(f'({one.origin})', 'quiet')}")
     for entry in foreign:
         name, origin = shown(str(entry["id"])), shown(str(entry["origin"]))
         out.line(f"{name:<{width}}  installed, not in use ({origin})")

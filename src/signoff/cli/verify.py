@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import click
@@ -10,7 +11,6 @@ from msgspec import UNSET, Struct
 from signoff.cli.commands import Command, json_option
 from signoff.cli.door import ending, strict_option
 from signoff.cli.exits import Exit, Refusal
-from signoff.cli.outfile import remove_stale, require_apart, require_outside, write_file
 from signoff.cli.progress import Progress
 from signoff.cli.reading import open_contract, open_facts, open_output, own_registry
 from signoff.cli.report_text import Shown, report_lines, verdict_line
@@ -22,11 +22,12 @@ from signoff.errors import RunUnwritable
 from signoff.jsonvalue import shown
 from signoff.model import Report, Result, Subject
 from signoff.quick import LOCKED_AT_VERIFY
-from signoff.record import DUPLICATE_KEYS_LAST, encode_report, subject_of
-from signoff.rundir import RunDirectory, begin_run
+from signoff.record import DUPLICATE_KEYS_LAST, VerdictFile, encode_report, subject_of
 from signoff.strictjson import Limits
 
 __all__ = ["command"]
+
+Commit = Callable[..., VerdictFile]
 
 DEFAULT: Final = Limits()
 MAX_BYTES: Final = 2**30
@@ -102,11 +103,12 @@ def command(
     terminal: Terminal, /, max_bytes: int, max_depth: int, duplicate_keys: str | None, **asked: Any
 ) -> int:
     """
-    Judge OUTPUT by CONTRACT: one line a criterion, then the verdict.
+    Judge an output by a contract.
 
-    CONTRACT is a lock file, or a contract that is locked on the spot.  OUTPUT is
-    a file, or - for standard input; it must be strict JSON, or plain text with
-    --text.  FACTS is a JSON object with any of elapsed_s (seconds), exit_code,
+    It prints one line for each criterion, and the verdict last.  CONTRACT is a
+    lock file, or a contract that is locked on the spot.  OUTPUT is a file, or -
+    for standard input; it must be strict JSON, or plain text with --text.  The
+    file of --facts is a JSON object with any of elapsed_s (seconds), exit_code,
     tools (a list of name and status) and input.
 
     Exit codes: 0 passed, 1 failed, 3 inconclusive, 2 the request was unusable,
@@ -116,16 +118,29 @@ def command(
         max_bytes=max_bytes, max_depth=max_depth, last_key_wins=duplicate_keys == "last"
     )
     request = Request(limits=limits, **asked)
+    return (
+        _written(terminal, request)
+        if request.junit or request.out
+        else _verified(terminal, request)
+    )
+
+
+def _written(terminal: Terminal, request: Request) -> int:
+    """As ``_verified``, where files are written too."""
+    from signoff.cli.outfile import remove_stale  # only where a file is written
+
     _require_apart(request)
     # What an earlier run left must not be taken for the answer of this one, so it
     # goes before anything can fail.
     if request.junit:
         remove_stale(request.junit)
     if request.out is None:
-        return _verified(terminal, request, None)
+        return _verified(terminal, request)
+    from signoff.rundir import begin_run  # only where a run is kept
+
     try:
         with begin_run(request.out) as run:
-            return _verified(terminal, request, run)
+            return _verified(terminal, request, run.commit)
     except RunUnwritable as exc:
         raise Refusal(
             str(exc),
@@ -135,6 +150,8 @@ def command(
 
 
 def _require_apart(request: Request) -> None:
+    from signoff.cli.outfile import require_apart, require_outside  # likewise
+
     read = [name for name in (request.contract, request.output, request.facts) if name]
     if request.junit:
         require_apart(request.junit, read, option="--junit")
@@ -143,7 +160,7 @@ def _require_apart(request: Request) -> None:
         require_outside(request.out, read)
 
 
-def _verified(terminal: Terminal, request: Request, run: RunDirectory | None) -> int:
+def _verified(terminal: Terminal, request: Request, commit: Commit | None = None) -> int:
     registry = own_registry()
     contract = open_contract(request.contract, registry)
     if not request.quiet:
@@ -153,7 +170,7 @@ def _verified(terminal: Terminal, request: Request, run: RunDirectory | None) ->
     subject = subject_of(data, text=request.text, limits=request.limits, **facts)
     report = _report(terminal, request, contract, subject, Engine(registry))
     judged = Judged(contract=contract, data=data, subject=subject, report=report)
-    _keep(request, judged, run)
+    _keep(request, judged, commit)
     _print(terminal, request, judged)
     return ending(report, contract.locked.contract, strict=request.strict)
 
@@ -208,28 +225,34 @@ def _weakened(request: Request, contract: ContractFile) -> tuple[str, ...]:
     return tuple(name for name, weaker in found.items() if weaker)
 
 
-def _keep(request: Request, judged: Judged, run: RunDirectory | None) -> None:
+def _keep(request: Request, judged: Judged, commit: Commit | None) -> None:
     """Write what was asked for, the verdict of the run last; all of it or nothing."""
+    if request.junit is None:
+        _commit(request, judged, commit)
+        return
+    from signoff.cli.junit import junit_xml  # only where it is asked for
+    from signoff.cli.outfile import remove_stale, write_file  # likewise
+
     done = False
     try:
-        if request.junit:
-            from signoff.cli.junit import junit_xml  # only where it is asked for
-
-            contract = judged.contract.locked.contract
-            write_file(request.junit, junit_xml(judged.report, contract))
-        if run is not None:
-            run.commit(
-                judged.contract.locked,
-                judged.report,
-                judged.subject,
-                output=judged.data,
-                text=request.text,
-                limits=request.limits,
-            )
+        write_file(request.junit, junit_xml(judged.report, judged.contract.locked.contract))
+        _commit(request, judged, commit)
         done = True
     finally:
-        if request.junit and not done:
+        if not done:
             remove_stale(request.junit)
+
+
+def _commit(request: Request, judged: Judged, commit: Commit | None) -> None:
+    if commit is not None:
+        commit(
+            judged.contract.locked,
+            judged.report,
+            judged.subject,
+            output=judged.data,
+            text=request.text,
+            limits=request.limits,
+        )
 
 
 def _print(terminal: Terminal, request: Request, judged: Judged) -> None:
@@ -245,9 +268,8 @@ def _print(terminal: Terminal, request: Request, judged: Judged) -> None:
         out.line(line)
     out.line(verdict_line(report, contract, out, strict=request.strict))
     if request.out and not request.quiet:
-        lock = shown(request.contract) if judged.contract.was_locked else "LOCK-FILE"
-        folder = shown(request.out)
-        terminal.note(f"{folder} holds the run; signoff gate {folder} --contract {lock}")
+        folder, name = shown(request.out), shown(request.contract)
+        terminal.note(f"{folder} holds the run; signoff gate {folder} --contract {name}")
 
 
 def _shown(request: Request, judged: Judged) -> Shown:
