@@ -14,11 +14,12 @@ import os
 import re
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, Self
 
-__all__ = ["Folder", "Unfinished", "is_unfinished", "reason"]
+__all__ = ["Folder", "Unfinished", "close_quietly", "is_unfinished", "reason"]
 
 _PIECE: Final = 2**20
 _READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
@@ -31,6 +32,12 @@ _KINDS: Final = {stat.S_IFDIR: "is a folder, not a file", stat.S_IFLNK: "is a sy
 def reason(exc: OSError) -> str:
     """What the system says, as the end of a sentence."""
     return (exc.strerror or "cannot be used").lower()
+
+
+def close_quietly(handle: int) -> None:
+    """Close a handle through which nothing was written, so that no error can mean a loss."""
+    with suppress(OSError):
+        os.close(handle)
 
 
 def is_unfinished(name: str) -> bool:
@@ -91,7 +98,7 @@ class Folder:
         """Release the handle; once is enough, twice does no harm."""
         handle, self.handle = self.handle, -1
         if handle >= 0:
-            os.close(handle)
+            close_quietly(handle)
 
     def names(self, *, limit: int) -> list[str]:
         """All names inside, sorted; refused when there are more than ``limit``."""
@@ -158,7 +165,7 @@ class Folder:
             if left < 0:
                 raise OSError(errno.EFBIG, f"is larger than {max_bytes} bytes", name)
         finally:
-            os.close(handle)
+            close_quietly(handle)
 
 
 class Unfinished:
@@ -218,7 +225,7 @@ def _make(place: Path) -> None:
         try:
             _make_in(above, path.name)
         finally:
-            os.close(above)
+            close_quietly(above)
 
 
 def _make_in(above: int, name: str) -> None:

@@ -12,6 +12,7 @@ import errno
 import fcntl
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, Self
 
@@ -20,7 +21,7 @@ from msgspec import UNSET, MsgspecError
 from signoff.canonical import canonical_bytes
 from signoff.errors import RunUnreadable, RunUnwritable
 from signoff.evidence import DirectoryStore
-from signoff.folder import Folder, is_unfinished, reason
+from signoff.folder import Folder, close_quietly, is_unfinished, reason
 from signoff.jsonvalue import shown
 from signoff.model import LockedContract, Report, Subject
 from signoff.record import (
@@ -301,7 +302,7 @@ def _locked_mark(folder: Folder) -> int:
         return mark
     finally:
         if not held:
-            os.close(mark)
+            close_quietly(mark)
 
 
 def _is_held(folder: Folder, mark: int) -> bool:
@@ -314,11 +315,10 @@ def _is_held(folder: Folder, mark: int) -> bool:
 
 
 def _release(mark: int) -> None:
-    try:
-        # Closing would not do where a child process has inherited the handle.
+    # Closing alone would not do where a child process has inherited the handle.
+    with suppress(OSError):
         fcntl.flock(mark, fcntl.LOCK_UN)
-    finally:
-        os.close(mark)
+    close_quietly(mark)
 
 
 def _is_mark(folder: Folder, mark: int) -> bool:
