@@ -107,6 +107,13 @@ def test_what_is_not_json_is_refused_where_it_stands(value: Any, what: str) -> N
             assert f"{place}: {what}" == str(caught.value)
 
 
+def test_faults_are_found_in_every_branch() -> None:
+    branches: list[Any] = [[[[1]]], [[[(1,)]]], [[[1]]]]
+    for turn in range(3):
+        with pytest.raises(ValueError, match="tuple is not a JSON type"):
+            canonical_bytes(branches[turn:] + branches[:turn])
+
+
 def test_first_fault_in_document_order_is_named() -> None:
     with pytest.raises(ValueError, match=r"^/a/0: set is not a JSON type$"):
         canonical_bytes({"a": [{1}, {2}], "b": (1,)})  # type: ignore[dict-item,list-item]  # on purpose

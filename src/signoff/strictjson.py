@@ -158,7 +158,7 @@ _STRING_SO_FAR = re.compile(
     r'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+'
 )
 _STRING = re.compile(_STRING_SO_FAR.pattern + '"')
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(\.[0-9]++)?([eE][+-]?[0-9]++)?")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(\.[0-9]++)?([eE][+-]?[0-9]++)?(?![0-9A-Za-z_.+-])")
 _WORD = re.compile(r"-?[0-9A-Za-z_.+-]++")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _WORDS: Final[dict[str, JSON]] = {"true": True, "false": False, "null": None}
@@ -287,15 +287,8 @@ class _Reader:
 
     def number(self) -> int | float:
         found = _NUMBER.match(self.text, self.at)
-        word = _WORD.match(self.text, self.at)
-        assert word is not None
-        if found is None or found.end() != word.end():
-            infinite = word[0] == "-Infinity"
-            self.refuse(
-                f"{word[0]} is not a JSON number"
-                if infinite
-                else f"malformed number: {shown(word[0])}"
-            )
+        if found is None:
+            self.refuse_number()
         literal, fraction, exponent = found[0], found[1], found[2]
         value = self.integer(literal) if fraction is None and exponent is None else float(literal)
         if isinstance(value, float) and not isfinite(value):
@@ -307,6 +300,8 @@ class _Reader:
         digits = literal.lstrip("-")
         if len(digits) > self.limits.max_digits:
             self.refuse(f"integer of more than {self.limits.max_digits} digits")
+        if len(digits) <= 500:
+            return int(literal)
         value = 0
         for i in range(0, len(digits), 500):  # the interpreter may limit int() to 640 digits
             chunk = digits[i : i + 500]
@@ -326,6 +321,14 @@ class _Reader:
         if word[0] in "+.":
             self.refuse(f"malformed number: {shown(word)}")
         self.refuse(f"expected a value, got {shown(word)}")
+
+    def refuse_number(self) -> NoReturn:
+        """Say why there is no number here, though it begins like one."""
+        word = _WORD.match(self.text, self.at)
+        assert word is not None
+        if word[0] == "-Infinity":
+            self.refuse("-Infinity is not a JSON number")
+        self.refuse(f"malformed number: {shown(word[0])}")
 
     def refuse_string(self) -> NoReturn:
         """Say why there is no whole string here."""
