@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -736,13 +738,63 @@ def test_every_changed_byte_reads_as_failure(run: Path, name: str) -> None:
 
 # -- the same inputs give the same bytes --
 
+PROGRAM = """
+import pathlib, sys
+from signoff.record import subject_of
+from signoff.rundir import begin_run
+from tests import sample_run as sample
 
-def test_report_is_written_in_one_way() -> None:
-    subject = subject_of(sample.GOOD)
+folder = pathlib.Path(sys.argv[1])
+with begin_run(folder) as run:
+    kept = [run.store.put(b"%d" % n) for n in range(9)]
+    subject = subject_of(sample.GOOD, input={"z": 1, "\u00e4": [1.50, "I"]}, evidence=tuple(kept))
     report = sample.timeless(sample.engine().verify(sample.locked(), subject))
-    backwards = dict(reversed([*report.engines.items(), ("a", "1")]))
-    forwards = dict(sorted(backwards.items()))
+    run.commit(sample.locked(), report, subject, output=sample.GOOD)
+"""
 
-    assert encode_report(msgspec.structs.replace(report, engines=backwards)) == encode_report(
-        msgspec.structs.replace(report, engines=forwards)
+
+def contents(folder: Path) -> dict[str, bytes]:
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def test_same_inputs_give_the_same_bytes_everywhere(tmp_path: Path) -> None:
+    root = Path(__file__).resolve().parent.parent
+    found = []
+    for number, (seed, locale, zone) in enumerate(
+        [
+            ("0", "C", "UTC"),
+            ("1", "C.UTF-8", "Asia/Kathmandu"),
+            ("424242", "tr_TR.UTF-8", "America/St_Johns"),
+            ("random", "POSIX", "Pacific/Apia"),
+        ]
+    ):
+        folder = tmp_path / str(number)
+        paths = os.pathsep.join([str(root), *sys.path])
+        surroundings = {"PYTHONHASHSEED": seed, "LC_ALL": locale, "TZ": zone, "PYTHONPATH": paths}
+        subprocess.run(
+            [sys.executable, "-c", PROGRAM, str(folder)], env=os.environ | surroundings, check=True
+        )
+        found.append(contents(folder))
+
+    assert 15 == len(found[0])
+    assert [found[0]] * 4 == found
+
+
+def test_verdicts_of_two_times_differ_in_times_alone(tmp_path: Path) -> None:
+    one, two = (sample.written(tmp_path / name) for name in ("one", "two"))
+    documents = [sample.document(folder, "verdict.json") for folder in (one, two)]
+    for found in documents:
+        found["files"].pop("report.json")  # it holds the durations
+
+    assert documents[0] == documents[1]
+
+
+def test_engines_are_written_in_the_order_of_their_names() -> None:
+    report = sample.timeless(sample.engine().verify(sample.locked(), subject_of(sample.GOOD)))
+    names = {"b": "1", "a": "2"}
+    turned = dict(reversed(names.items()))
+
+    assert encode_report(msgspec.structs.replace(report, engines=names)) == encode_report(
+        msgspec.structs.replace(report, engines=turned)
     )
