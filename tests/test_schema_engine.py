@@ -6,14 +6,21 @@ from typing import Any
 import pytest
 
 from signoff import schema_engine
+from signoff.jsonvalue import JSON
 from signoff.schema_engine import (
+    CONTRACT_RULES,
     FOREIGN_RULES,
     CompiledSchema,
+    Formats,
     SchemaError,
+    SchemaNotJudged,
     compile_canonical,
     compile_schema,
     schema_engines,
 )
+from signoff.schema_messages import violations
+from signoff.schema_native import validator
+from signoff.schema_survey import survey
 from signoff.strictjson import Limits, loads
 
 FOLDER = Path(__file__).resolve().parent.parent / "conformance" / "schema"
@@ -157,6 +164,40 @@ def test_string_with_lone_surrogate_is_no_pass() -> None:
         compile_schema({"type": "string"}).is_valid("\ud800")
 
 
+def test_what_only_the_engine_refuses_is_a_fault() -> None:
+    with pytest.raises(SchemaError, match="is refused by the engine: Invalid percent encoding"):
+        compile_schema({"$ref": "#/%FF", "\ufffd": {"type": "string"}})
+
+
+def test_refusal_without_a_complaint_is_no_pass() -> None:
+    class Silent:
+        def accepts(self, value: JSON) -> bool:
+            return False
+
+        def complaints(self, value: JSON) -> list[Any]:
+            return []
+
+        first = complaints
+
+    schema = CompiledSchema(Silent(), Silent(), survey(False, CONTRACT_RULES), CONTRACT_RULES)
+
+    assert "/x: must conform to the schema" == str(schema.violations(1, path="/x"))
+
+
+@pytest.mark.parametrize("kind", ["Referencing", "RegexEngineFailure", "BacktrackLimitExceeded"])
+def test_engine_that_gave_up_has_not_judged(kind: str) -> None:
+    with pytest.raises(SchemaNotJudged, match=kind):
+        violations([[[], ["pattern"], kind, None]], "")
+
+
+def test_engine_opens_no_file(tmp_path: Path) -> None:
+    file = tmp_path / "schema.json"
+    file.write_text('{"type": "string"}')
+
+    with pytest.raises(ValueError, match="Retrieval is disabled"):
+        validator({"$ref": file.as_uri()}, Formats.KNOWN)
+
+
 def test_patterns_have_a_budget_together() -> None:
     greedy: list[Any] = [{"pattern": rf"\p{{L}}{{1,{count}}}"} for count in range(40, 90)]
 
@@ -242,7 +283,7 @@ def test_strangers_may_refer_to_a_meta_schema(uri: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "reference", ["http://example.org/a", "file:///etc/passwd", "a.json", "#/nowhere", "http://[", "//"]
+    "reference", ["http://example.org/a", "file:///etc/passwd", "a.json", "#/nowhere", "http://[", "//", "http://[#a"]
 )  # fmt: skip
 def test_strangers_references_fetch_nothing(reference: str) -> None:
     with pytest.raises(SchemaError, match="leads nowhere"):

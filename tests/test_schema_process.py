@@ -106,9 +106,20 @@ def test_library_that_refuses_is_no_answer() -> None:
 
 
 def test_memory_is_limited() -> None:
-    many = b"[" + b"[],[],[],[],[],[],[],[],[],[],[],[],[],[],[],[]," * 1_500_000 + b"1]"
-    with pytest.raises(SchemaNotJudged):
-        schema_process.ask("valid", "known", b'{"type":"array"}', many)
+    script = "from signoff import schema_worker as w; w._limit(); bytearray(w.MEMORY_BYTES)"
+    ran = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+
+    assert 1 == ran.returncode
+    assert "MemoryError" in ran.stderr
+
+
+def test_answer_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schema_process, "MAX_ANSWER_BYTES", 10)
+
+    with pytest.raises(SchemaNotJudged, match="too much to complain about"):
+        compile_schema(TREE).is_valid({})
 
 
 def test_several_at_once(others: set[int]) -> None:

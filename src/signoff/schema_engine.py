@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from signoff.canonical import canonical_bytes, canonical_bytes_unchecked
 from signoff.errors import Fault, JSONError
-from signoff.jsonvalue import JSON
+from signoff.jsonvalue import JSON, shown
 from signoff.schema_messages import LIMIT, Violation, Violations, too_deep, violations
 from signoff.schema_native import Validator, nested_within, schema_engines, validator
 from signoff.schema_process import ask
@@ -93,7 +93,7 @@ def compile_canonical(canonical: bytes, rules: SchemaRules = CONTRACT_RULES) -> 
     try:
         here = _Here(validator(schema, rules.formats))
     except ValueError as exc:
-        reason = str(exc).partition("\n")[0][:200]
+        reason = shown(str(exc).partition("\n")[0])
         raise SchemaError((Fault("", f"is refused by the engine: {reason}"),)) from exc
     return CompiledSchema(here, elsewhere, seen, rules)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from urllib.parse import unquote, urldefrag, urljoin
+from urllib.parse import unquote, urljoin
 
 from signoff.jsonvalue import JSON, MISSING, join_pointer, parse_pointer, resolve
 
@@ -34,7 +34,7 @@ class Identifiers:
         """A new resource; its URI is taken relative to the one that it stands in."""
         full = _joined(within.uri, uri) if within else uri
         found = Resource(full, root)
-        if self._resources.setdefault(full.removesuffix("#"), found) is not found:
+        if self._resources.setdefault(full.removesuffix("#"), found).root != root:
             self.twice.append(root)
         return found
 
@@ -51,7 +51,7 @@ class Identifiers:
 
     def target(self, reference: str, within: Resource) -> tuple[str, Resource] | None:
         """Pointer of the place that a reference leads to, with its resource; None for none."""
-        uri, fragment = urldefrag(self.uri(reference, within))
+        uri, _, fragment = self.uri(reference, within).partition("#")
         resource = within if reference.startswith("#") else self._resources.get(uri)
         if resource is None:
             return None
@@ -77,7 +77,7 @@ class Identifiers:
 
 def _joined(base: str, reference: str) -> str:
     if reference.startswith("#"):  # urljoin drops the base of schemes it does not know, like urn:
-        return urldefrag(base).url + reference
+        return base.partition("#")[0] + reference
     try:
         return urljoin(base, reference)
     except ValueError:  # no URI at all: leads nowhere

@@ -168,6 +168,8 @@ class _Look:
             self._pending.append((pointer, place, name, value, resource))
         elif name == "$recursiveRef":
             self.endless = True
+            if value != "#":
+                self._fault(place, 'must be "#"')
         elif name == "$schema" and pointer and isinstance(value, str):
             self._same_draft(place, value)
         elif name == "format" and isinstance(value, str):
@@ -244,7 +246,8 @@ def _identifier(schema: JSON, draft: Draft) -> str:
 
 
 def _is_about_a_type(violation: Violation) -> bool:
-    return violation.keyword == "anyOf" and violation.pointer.endswith("/type")
+    names = parse_pointer(violation.pointer)[-2:]
+    return violation.keyword == "anyOf" and "type" in names[-1:] and "dependencies" not in names
 
 
 def _is_about_a_pattern(violation: Violation) -> bool:
