@@ -22,10 +22,10 @@ LETTERS = "aé한ｶßﬁİ각 "
 )
 def test_prepared_marks_cost_no_more_than_their_number(marks: str) -> None:
     hostile = "a" + marks * 100_000
-    start = time.perf_counter()
+    start = time.process_time()
     found = folded(hostile)
 
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
     assert len(hostile) - 1 <= len(found)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from math import isfinite
 from typing import Any
 
 from signoff.canonical import require_json
@@ -13,6 +14,7 @@ from signoff.params import Pointer
 from signoff.registry import Check, reads, verifier
 
 EXACT_IN_DOUBLE = 2**53
+SOUND = frozenset({str, int, bool, type(None)})  # types whose every value is JSON
 
 
 @verifier
@@ -69,7 +71,7 @@ def _first_problem(
                 continue
             at = join_pointer(path, index)
             return failed(f"Missing field {key.quoted} at index {index}", at=at)
-        if type(value) is not str:
+        if type(value) not in SOUND and not (type(value) is float and isfinite(value)):
             require_json(value)
         same = equality_key(value)
         if same in seen:
