@@ -57,7 +57,6 @@ _HOME = {
     "MemoryStore": "evidence",
     "begin_run": "rundir",
     "read_run": "rundir",
-    "gate": "gate",
     "encode_lock": "lockfile",
     "load_contract": "contractfile",
     "ContractError": "errors",

@@ -1,0 +1,73 @@
+"""The public API: its names, where they live, and what importing it costs."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import signoff
+
+STUB = Path(__file__).parent.parent / "src" / "signoff" / "__init__.pyi"
+NAMES = """
+    Cause Check ContractError Contract Count Criterion DirectoryStore DocumentError
+    DuplicateVerifier EACH Engine Evidence EvidenceCorrupt EvidenceMissing Fault FieldName
+    Finding JSONError Limits LockCorrupt LockedContract MemoryStore NotInstalled NotJudged
+    Number Outcome PROBES ParamsError Plan Pointer Powers Registry Report Result
+    RunUnreadable RunUnwritable STDLIB SignoffError Status Subject ToolCall Verdict
+    VerdictError Verifier __version__ begin_run encode_lock failed from_function held
+    inconclusive judge load_contract lock passed read_run reads skipped verifier verify
+    warned
+""".split()
+
+
+def test_these_are_the_public_names() -> None:
+    assert sorted(NAMES) == sorted(signoff.__all__)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_name_is_there_and_documented(name: str) -> None:
+    value = getattr(signoff, name)
+
+    if inspect.isclass(value) or inspect.isfunction(value):
+        assert inspect.getdoc(value)
+
+
+def test_types_and_runtime_know_the_same_names() -> None:
+    tree = ast.parse(STUB.read_text())
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    stubbed = {alias.asname: node.module for node in imports for alias in node.names}
+
+    assert len(imports) == len(tree.body)
+    assert set(signoff.__all__) == set(stubbed)
+    for name, module in stubbed.items():
+        if name != "__version__":
+            assert f"signoff.{signoff._HOME[str(name)]}" == module
+
+
+def test_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        signoff.nothing  # noqa: B018  # type: ignore[attr-defined]  # the point of the test
+
+
+def test_importing_the_package_imports_nothing_heavy() -> None:
+    heavy = "{'msgspec', 'click', 're2', 'jsonschema_rs', 'ruamel', 'asyncio', 'inspect'}"
+    code = f"import sys, signoff; print(sorted({heavy} & set(sys.modules)))"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert "[]\n" == shown.stdout
+
+
+def test_importing_a_name_brings_the_object_even_after_its_submodule() -> None:
+    code = (
+        "import signoff.engine, signoff.verifiers, signoff.contract, signoff\n"
+        "from signoff import lock, verify, verifier, judge\n"
+        "print(all(map(callable, (lock, verify, judge))), verifier.__name__)"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert "True verifier\n" == shown.stdout
