@@ -47,6 +47,15 @@ def test_a_text_that_is_one_value_has_one_place() -> None:
     assert JSONPlaces("[]").find("/0") is None
 
 
+def test_an_index_is_written_in_one_way() -> None:
+    places = JSONPlaces("[0,1,2,3,4,5,6,7,8,9,10]")
+    assert places.find("/1") == (3, 3)
+    assert places.find("/10") == (21, 21)
+    assert places.find("/01") is None
+    assert places.find("/00") is None
+    assert places.find("/11") is None
+
+
 def test_many_places_in_a_large_text_are_found_quickly() -> None:
     text = "[" + ", ".join(f'{{"a": [{i}]}}' for i in range(50_000)) + "]"
     places = JSONPlaces(text)
