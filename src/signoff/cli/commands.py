@@ -15,7 +15,7 @@ import click
 from signoff._version import __version__
 from signoff.cli.suggestion import did_you_mean
 
-__all__ = ["COMMANDS", "Command", "Commands", "json_option"]
+__all__ = ["COMMANDS", "Command", "Commands", "FileName", "json_option"]
 
 COMMANDS: Final = {
     "init": "Write a contract and an example output to start from.",
@@ -66,6 +66,23 @@ def _help_option() -> click.Option:
         callback=_show_help,
         help="Show this help.",
     )
+
+
+class FileName(click.ParamType):  # type: ignore[type-arg]  # generic in some versions only
+    """A name as it was written: what is there is looked at where it is opened, once."""
+
+    name = "path"
+
+    def shell_complete(
+        self,
+        ctx: click.Context,  # noqa: ARG002  the signature is click's
+        param: click.Parameter,  # noqa: ARG002  likewise
+        incomplete: str,
+    ) -> list[click.shell_completion.CompletionItem]:
+        """The shell completes names of files."""
+        from click.shell_completion import CompletionItem  # only a shell asks for it
+
+        return [CompletionItem(incomplete, type="file")]
 
 
 class Command(click.Command):

@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 import msgspec
 
-from signoff.cli.commands import Command, json_option
+from signoff.cli.commands import Command, FileName, json_option
 from signoff.cli.excerpt import excerpt, params_text
 from signoff.cli.exits import Exit
 from signoff.cli.reading import open_contract, own_registry
@@ -27,8 +27,8 @@ Examples:
 
 
 @click.command("diff", cls=Command, epilog=EXAMPLES)
-@click.argument("before", metavar="A", type=click.Path())
-@click.argument("after", metavar="B", type=click.Path())
+@click.argument("before", metavar="A", type=FileName())
+@click.argument("after", metavar="B", type=FileName())
 @json_option
 @click.option("--exit-code", is_flag=True, help="Exit 1 when the contracts differ.")
 @click.pass_obj

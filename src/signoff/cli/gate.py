@@ -9,7 +9,7 @@ import click
 import msgspec
 from msgspec import UNSET
 
-from signoff.cli.commands import Command, json_option
+from signoff.cli.commands import Command, FileName, json_option
 from signoff.cli.door import strict_option
 from signoff.cli.exits import Exit
 from signoff.cli.outfile import remove_stale, require_apart, require_outside, write_file
@@ -40,14 +40,14 @@ Examples:
 
 
 @click.command("gate", cls=Command, epilog=EXAMPLES)
-@click.argument("folder", metavar="DIR", type=click.Path())
+@click.argument("folder", metavar="DIR", type=FileName())
 @click.option(
-    "--contract", required=True, type=click.Path(), help="What had to hold, from a trusted place."
+    "--contract", required=True, type=FileName(), help="What had to hold, from a trusted place."
 )
-@click.option("--output", type=click.Path(), help="A file that must be the output of the run.")
+@click.option("--output", type=FileName(), help="A file that must be the output of the run.")
 @strict_option
 @json_option
-@click.option("--junit", type=click.Path(), help="Write the results as JUnit XML too.")
+@click.option("--junit", type=FileName(), help="Write the results as JUnit XML too.")
 @click.pass_obj
 def command(
     terminal: Terminal,

@@ -9,7 +9,7 @@ from typing import Final
 import click
 import msgspec
 
-from signoff.cli.commands import Command, json_option
+from signoff.cli.commands import Command, FileName, json_option
 from signoff.cli.exits import Exit, Refusal
 from signoff.cli.outfile import write_file
 from signoff.cli.terminal import Terminal
@@ -29,7 +29,7 @@ Examples:
 
 
 @click.command("init", cls=Command, epilog=EXAMPLES)
-@click.argument("folder", metavar="[DIR]", default=".", type=click.Path())
+@click.argument("folder", metavar="[DIR]", default=".", type=FileName())
 @click.option(
     "--format", "kind", type=click.Choice(FORMATS), default="yaml", help="Of the contract."
 )

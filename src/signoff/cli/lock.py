@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 import msgspec
 
-from signoff.cli.commands import Command, json_option
+from signoff.cli.commands import Command, FileName, json_option
 from signoff.cli.exits import Exit, Refusal
 from signoff.cli.outfile import require_apart, write_file
 from signoff.cli.reading import open_contract, own_registry
@@ -32,8 +32,8 @@ Examples:
 
 
 @click.command("lock", cls=Command, epilog=EXAMPLES)
-@click.argument("contract", type=click.Path())
-@click.option("-o", "--output", "target", type=click.Path(), help="Write the lock file there.")
+@click.argument("contract", type=FileName())
+@click.option("-o", "--output", "target", type=FileName(), help="Write the lock file there.")
 @json_option
 @click.option(
     "--check", is_flag=True, help="Write nothing; exit 1 when the lock file is not up to date."

@@ -41,9 +41,8 @@ def require_outside(folder: str, names: Iterable[str]) -> None:
     Raises:
         Refusal: One is.
     """
-    root = Path(os.path.realpath(folder))
     for name in names:
-        if name != "-" and Path(os.path.realpath(name)).is_relative_to(root):
+        if name != "-" and _is_inside(name, folder):
             raise Refusal(
                 f"{shown(name)} is inside {shown(folder)}, which a run clears first",
                 next_step="keep it elsewhere, or give --out another folder",
@@ -87,6 +86,13 @@ def write_file(path: str, data: bytes) -> None:
 
 def _folder(path: str) -> Folder:
     return Folder.open(os.path.realpath(Path(path).parent))
+
+
+def _is_inside(name: str, folder: str) -> bool:
+    try:
+        return Path(os.path.realpath(name)).is_relative_to(os.path.realpath(folder))
+    except ValueError:  # no file can have this name
+        return False
 
 
 def _is_same(one: str, other: str) -> bool:

@@ -123,19 +123,19 @@ def report_lines(
 def verdict_line(report: Report, contract: Contract, screen: Screen, *, strict: bool) -> str:
     """The last line."""
     verdict, required = report.verdict, sum(one.required for one in contract.criteria)
-    noun = "criterion" if required == 1 else "criteria"
+    noun, verb = ("criterion", "holds") if required == 1 else ("criteria", "hold")
     if verdict.outcome is not Outcome.PASSED:
         count = len(verdict.blockers)
         text = f"{count} of {required} required {noun} not met: {_ids(verdict.blockers)}"
         word = screen.paint(verdict.outcome.value, _STYLES[verdict.outcome])
         return f"{word}: {text}"
+    held = f"{required} of {required} required {noun} {verb}"
     odd = warned(report, contract)
     if strict and odd:
-        text = f"all {required} required {noun} hold, but strict counts warnings: {_ids(odd)}"
-        return f"{screen.paint('failed', 'bad')}: {text}"
-    text = f"{required} of {required} required {noun} hold"
+        word = screen.paint("failed", "bad")
+        return f"{word}: {held}, but strict counts warnings: {_ids(odd)}"
     warnings = f", with a warning: {_ids(odd)}" if odd else ""
-    return f"{screen.paint('passed', 'good')}: {text}{warnings}"
+    return f"{screen.paint('passed', 'good')}: {held}{warnings}"
 
 
 def _explained(

@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 from msgspec import UNSET, Struct
 
-from signoff.cli.commands import Command, json_option
+from signoff.cli.commands import Command, FileName, json_option
 from signoff.cli.door import ending, strict_option
 from signoff.cli.exits import Exit, Refusal
 from signoff.cli.progress import Progress
@@ -67,17 +67,17 @@ class Judged(Struct, frozen=True, kw_only=True):
 
 
 @click.command("verify", cls=Command, epilog=EXAMPLES)
-@click.argument("contract", type=click.Path())
-@click.argument("output", type=click.Path(allow_dash=True))
-@click.option("--out", type=click.Path(), help="Keep the run, with all that backs it, in a folder.")
+@click.argument("contract", type=FileName())
+@click.argument("output", type=FileName())
+@click.option("--out", type=FileName(), help="Keep the run, with all that backs it, in a folder.")
 @click.option("--text", is_flag=True, help="The output is plain text in UTF-8, not JSON.")
 @json_option
-@click.option("--junit", type=click.Path(), help="Write the results as JUnit XML too.")
+@click.option("--junit", type=FileName(), help="Write the results as JUnit XML too.")
 @strict_option
 @click.option(
     "--fail-fast", is_flag=True, help="Skip what follows the first required criterion not met."
 )
-@click.option("--facts", type=click.Path(), help="What was recorded besides the output, as JSON.")
+@click.option("--facts", type=FileName(), help="What was recorded besides the output, as JSON.")
 @click.option(
     "--max-bytes",
     type=click.IntRange(1, MAX_BYTES),
