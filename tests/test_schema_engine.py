@@ -14,6 +14,7 @@ from signoff.schema_engine import (
     Formats,
     SchemaError,
     SchemaNotJudged,
+    SchemaTimeout,
     compile_canonical,
     compile_schema,
     schema_engines,
@@ -327,3 +328,23 @@ def test_much_expanded_schemas_are_judged_elsewhere() -> None:
     assert fan(100, 100).isolated
     assert fan(2, 12).is_valid(None)
     assert not fan(2, 12).is_valid(1)
+
+
+@pytest.mark.parametrize("keyword", ["allOf", "anyOf", "oneOf"])
+def test_what_is_looked_at_again_and_again_is_judged_elsewhere(keyword: str) -> None:
+    schema: Any = {"properties": {"a": {"type": "integer"}}}
+    for _ in range(30):
+        schema = {keyword: [schema], "unevaluatedProperties": False}
+    compiled = compile_schema(schema)
+
+    assert compiled.isolated
+    with pytest.raises(SchemaTimeout):
+        compiled.is_valid({"a": 1})
+
+
+def test_leftovers_alone_are_judged_here() -> None:
+    schema: Any = {"type": "integer"}
+    for _ in range(30):
+        schema = {"properties": {"a": schema}, "unevaluatedProperties": False}
+
+    assert not compile_schema(schema).isolated

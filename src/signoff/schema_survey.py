@@ -26,6 +26,14 @@ MAX_PATTERN_BYTES = 2**28
 ROOT_URI = "json-schema:///"
 
 _REFERENCES = ("$ref", "$dynamicRef")
+# What these apply is looked at again, by each of the two keywords that want what is left over.
+_IN_PLACE = {"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"} | {
+    "dependencies",
+    *_REFERENCES,
+}
+_LEFT_OVER = {"unevaluatedItems", "unevaluatedProperties"}
+_LOOKED_AT = 3
+"""How often the library evaluates such a subschema at most, as measured."""
 _TYPES = "array, boolean, integer, null, number, object or string, or a list of these"
 
 
@@ -36,7 +44,7 @@ class Survey(Struct, frozen=True, kw_only=True):
     Args:
         faults: Why it cannot be used, sorted by place.
         warnings: What is odd about it, each with its place.
-        subschemas: How many there are with references written out; None when that never ends or
+        subschemas: How many are evaluated, with references written out; None when that never ends or
             is more than ``MAX_EXPANSION``.
         accepts_everything: It claims nothing.
     """
@@ -101,6 +109,7 @@ class _Look:
         self._pending: list[tuple[str, str, str, str, Resource]] = []
         self._patterns: set[str] = set()
         self._pattern_bytes = 0
+        self._looks_again: set[str] = set()
         self.faults: list[Fault] = []
         self.warnings: list[str] = []
         self.edges: dict[str, list[str]] = {}
@@ -129,10 +138,12 @@ class _Look:
     def _walk(self, pointer: str, schema: JSON, resource: Resource) -> None:
         if pointer in self.edges:
             return
-        applied = self.edges[pointer] = []
+        self.edges[pointer] = []
         if not isinstance(schema, dict):
             return
         resource = self._named(pointer, schema, resource)
+        if _LEFT_OVER & schema.keys():
+            self._looks_again.add(pointer)
         for name, value in schema.items():
             place = join_pointer(pointer, name)
             keyword = self._draft.keywords.get(name)
@@ -145,7 +156,11 @@ class _Look:
                 below = join_pointer(place, *tokens)
                 self._walk(below, subschema, resource)
                 if keyword.claims:
-                    applied.append(below)
+                    self._applies(pointer, name, below)
+
+    def _applies(self, pointer: str, keyword: str, *below: str) -> None:
+        again = keyword in _IN_PLACE and pointer in self._looks_again
+        self.edges[pointer] += below * (_LOOKED_AT if again else 1)
 
     def _named(self, pointer: str, schema: dict[str, JSON], resource: Resource) -> Resource:
         """The resource that a subschema begins, or else is in; its anchors are noted."""
@@ -225,9 +240,9 @@ class _Look:
         if not isinstance(schema, dict | bool):
             self._fault(place, f'leads to something that is no schema: "{shown(ref)}"')
             return
-        self.edges[pointer].append(target)
+        self._applies(pointer, name, target)
         if name == "$dynamicRef":
-            self.edges[pointer].extend(self._names.dynamic(ref))
+            self._applies(pointer, name, *self._names.dynamic(ref))
         if target not in self.edges:  # a place where no keyword puts a schema
             self._conforms(target, schema)
             self._walk(target, schema, within)
