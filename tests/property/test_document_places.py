@@ -183,7 +183,9 @@ class TOMLWriter(Writer):
         if not key:
             kinds.append('"""' + json.dumps(text, ensure_ascii=False)[1:-1] + '"""')
             if "'" not in text:
-                kinds += [f"'''{text}'''", f"'''\n{text}'''"]
+                # The first line end of such a string is not part of it.
+                kinds.append(f"'''\n{text}'''")
+                kinds += [] if text.startswith("\n") else [f"'''{text}'''"]
         self.add(*kinds)
 
     def scalar(self, value: Any) -> None:
