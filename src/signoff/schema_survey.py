@@ -44,8 +44,8 @@ class Survey(Struct, frozen=True, kw_only=True):
     Args:
         faults: Why it cannot be used, sorted by place.
         warnings: What is odd about it, each with its place.
-        subschemas: How many are evaluated, with references written out; None when that never ends or
-            is more than ``MAX_EXPANSION``.
+        subschemas: How many are evaluated, with references written out; None when that never
+            ends or is more than ``MAX_EXPANSION``.
         accepts_everything: It claims nothing.
     """
 
