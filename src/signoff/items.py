@@ -108,10 +108,11 @@ class Lookup(Struct, frozen=True, kw_only=True):
         if self.field is not None:
             value = self.field.of(item)
             return Problem(text=self.absent) if value is MISSING else (self.field, value)
-        present = self.keys.keys() & item.keys() if type(item) is dict else set[str]()
-        if len(present) == 1 and type(item) is dict:
-            (key,) = present
-            return self.keys[key], item[key]
+        if type(item) is not dict:
+            return Problem(text=self.absent)
+        present = [key for key in self.keys if key in item]
+        if len(present) == 1:
+            return self.keys[present[0]], item[present[0]]
         if present:
             return Problem(text=f"{self.several}: {', '.join(sorted(present))}.")
         return Problem(text=self.absent)

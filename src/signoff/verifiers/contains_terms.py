@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Callable
+from itertools import repeat
+from operator import contains
+from typing import Annotated, Any, Literal
 from unicodedata import category
 
 from msgspec import Struct
 
 from signoff.errors import ParamsError
 from signoff.folding import folded, normalized
-from signoff.items import Field, Problem, failure, first_problem, listed, of_value_or_items
+from signoff.items import Field, Problem, column, failure, first_problem, listed, of_value_or_items
 from signoff.jsonvalue import JSON, MISSING, parse_pointer
 from signoff.model import Finding, Subject, held, passed
 from signoff.params import Pointer, array_of, field_name, integer, text
@@ -62,8 +65,14 @@ def contains_terms(
         raise ParamsError(
             "params.terms must be array of 1 or more different non-empty strings", where="/terms"
         )
-    claim = _Claim(mode=mode, terms=terms, needed=min_count or 1)
-    occurrences = _words if whole_word else str.count
+    claim = _Claim(
+        mode=mode,
+        terms=terms,
+        looked_for=looked_for,
+        prepared=prepared,
+        whole_word=whole_word,
+        needed=min_count or 1,
+    )
     at = None if field is None else Field.named(field)
 
     def judged(item: JSON, what: str) -> int | Problem:
@@ -72,8 +81,7 @@ def contains_terms(
         tokens = () if at is None or value is MISSING else at.tokens
         if not isinstance(value, str):
             return Problem(text=f"{what} is not text.", tokens=tokens)
-        comparable = prepared(value)
-        counts = [occurrences(comparable, term) for term in looked_for]
+        counts = claim.counts(value)
         complaint = claim.complaint(counts)
         return claim.found(counts) if complaint is None else Problem(text=complaint, tokens=tokens)
 
@@ -84,7 +92,9 @@ def contains_terms(
     def check(subject: Subject) -> Finding:
         value = subject.value(path)
         if type(value) is list:
-            found = first_problem(value, path, problem_of)
+            texts = value if at is None else column(value, at)
+            certain = texts is not None and claim.surely_holds(texts)
+            found = None if certain else first_problem(value, path, problem_of)
             detail = f"All {len(value)} items: terms found ({mode})."
             return found or held(detail, items=len(value))
         answer = judged(value, "Output")
@@ -96,11 +106,41 @@ def contains_terms(
 
 
 class _Claim(Struct, frozen=True, kw_only=True):
-    """What must be true of the numbers of occurrences, one for each term."""
+    """
+    What must be true of a text.
+
+    Args:
+        mode: Whether all, any or none of the terms must occur often enough.
+        terms: The terms as they were written.
+        looked_for: The same made comparable.
+        prepared: Makes a text comparable.
+        whole_word: Whether no part of a word may touch a term.
+        needed: How often is often enough.
+    """
 
     mode: Mode
     terms: tuple[str, ...]
+    looked_for: tuple[str, ...]
+    prepared: Callable[[str], str]
+    whole_word: bool
     needed: int
+
+    def surely_holds(self, texts: list[Any]) -> bool:
+        """True where it certainly holds of every text; False also for what needs a closer look."""
+        if self.whole_word or self.needed > 1 or not {*map(type, texts)} <= {str}:
+            return False
+        plain = self.prepared is folded and all(map(str.isascii, texts))
+        ready = list(map(str.lower if plain else self.prepared, texts))
+        if self.mode == "any":
+            return all(any(map(text.__contains__, self.looked_for)) for text in ready)
+        found = (map(contains, ready, repeat(term)) for term in self.looked_for)
+        return all(map(all, found)) if self.mode == "all" else not any(map(any, found))
+
+    def counts(self, text: str) -> list[int]:
+        """How often each term occurs."""
+        comparable = self.prepared(text)
+        occurrences = _words if self.whole_word else str.count
+        return [occurrences(comparable, term) for term in self.looked_for]
 
     def found(self, counts: list[int]) -> int:
         """How many terms occur often enough."""

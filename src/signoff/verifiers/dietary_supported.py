@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Annotated
 
 from signoff.folding import folded
@@ -34,8 +35,15 @@ _GAPS = re.compile(r"[\s_-]+")
 
 def _name_form(name: str) -> str:
     """The one spelling of a dietary name: ``Gluten_Free`` and ``GF`` are ``gluten-free``."""
+    return _known_form(name) if len(name) <= 64 else _worked_out_form(name)
+
+
+def _worked_out_form(name: str) -> str:
     form = _GAPS.sub("-", folded(name).strip())
     return ALIASES.get(form, form)
+
+
+_known_form = lru_cache(maxsize=1024)(_worked_out_form)  # the same few names come again and again
 
 
 def _read_names(value: JSON) -> tuple[str, ...]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from math import inf
-from typing import Annotated, Literal
+from operator import eq
+from typing import Annotated, Any, Literal
 
 from msgspec import Struct
 
 from signoff.errors import Fault, NotInstalled, ParamsError
-from signoff.items import Field, Lookup, Problem, failure, measured, of_value_or_items
+from signoff.items import Field, Lookup, Problem, column, failure, measured, of_value_or_items
 from signoff.jsonvalue import JSON, MISSING, Missing, is_number, json_type
 from signoff.model import Finding, Subject, failed, held, passed
 from signoff.params import FieldName, Kind, Pointer, crossed, field_name, number
@@ -25,6 +26,7 @@ KEYS_OF_UNIT = {
 PAIRS = (("lat", "lon"), ("lat", "lng"), ("latitude", "longitude"))
 POSITION_KEYS = ("lat", "lon", "lng", "latitude", "longitude", "type", "coordinates")
 POSITION_FIELDS = tuple(map(Field.named, POSITION_KEYS))
+LARGEST = 1.7976931348623157e308
 BARE = Field(name="", tokens=())
 
 Position = tuple[float, float]
@@ -100,9 +102,10 @@ def within_radius(
     limits = _Limits(min=min, max=max, suffix="" if center is None else " m")
     if center is None:
         lookup = _lookup(unit, None if field is None else Field.named(field))
-        return _check(path, limits, _stated(lookup), lookup.fields)
+        return _check(path, limits, _stated(lookup), lookup.fields, _column_of(lookup))
     place = None if coordinates is None else Field.named(coordinates)
-    return _check(path, limits, _geodesic(center, place), (place,) if place else POSITION_FIELDS)
+    looked_at = (place,) if place else POSITION_FIELDS
+    return _check(path, limits, _geodesic(center, place), looked_at)
 
 
 def _bound_faults(min: float | None, max: float | None) -> Iterator[Fault]:
@@ -139,6 +142,13 @@ class _Limits(Struct, frozen=True, kw_only=True):
             return Problem(text=text, tokens=reading.tokens)
         return None
 
+    def surely_hold(self, distances: list[Any]) -> bool:
+        """True for numbers within the bounds; False also for what needs a closer look."""
+        if not {*map(type, distances)} <= {int, float} or not all(map(eq, distances, distances)):
+            return False  # the second is how NaN is noticed: it is not even equal to itself
+        high = LARGEST if self.max is None else self.max
+        return bool(min(distances) >= (self.min or 0) and max(distances) <= high)
+
     def holds_of_one(self, distance: float) -> str:
         """The detail for a single distance within the bounds."""
         return f"Within {self._named()} ({self._text(distance)})."
@@ -162,10 +172,19 @@ class _Limits(Struct, frozen=True, kw_only=True):
 Measure = Callable[[list[JSON]], Iterator[_Reading | Problem]]
 
 
-def _check(path: str, limits: _Limits, measure: Measure, looked_at: tuple[Field, ...]) -> Check:
+def _check(
+    path: str,
+    limits: _Limits,
+    measure: Measure,
+    looked_at: tuple[Field, ...],
+    column_of: Callable[[list[JSON]], list[Any] | None] = lambda _: None,
+) -> Check:
     def check(subject: Subject) -> Finding:
         value = subject.value(path)
         if type(value) is list:
+            certain = column_of(value)
+            if certain and limits.surely_hold(certain):
+                return passed(limits.holds_of_all(certain))
             distances, found = _distances(measure(value), limits, path)
             return found or held(limits.holds_of_all(distances), items=len(value))
         if type(value) is not dict and not is_number(value):
@@ -221,6 +240,22 @@ def _mixed(field: Field, first: Field) -> Problem:
         return Problem(text="no distance field.")
     known = "a bare number" if first is BARE else first.quoted
     return Problem(text=f"distance is in {field.quoted}, not {known}.", tokens=field.tokens)
+
+
+def _column_of(lookup: Lookup) -> Callable[[list[JSON]], list[JSON] | None]:
+    """Every item's distance where all stand under one key; None for what needs a closer look."""
+    others = {key: frozenset(lookup.keys) - {key} for key in lookup.keys}
+
+    def column_of(items: list[Any]) -> list[JSON] | None:
+        found = lookup.find(items[0]) if items else Problem(text="")
+        if isinstance(found, Problem):
+            return None
+        field = found[0]
+        values = column(items, field)
+        alone = lookup.field or (values and all(map(others[field.name].isdisjoint, items)))
+        return values if alone else None
+
+    return column_of
 
 
 def _distance(value: JSON, field: Field) -> _Reading | Problem:
