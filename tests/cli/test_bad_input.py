@@ -146,13 +146,6 @@ def _fifo(folder: Path) -> str:
     return "pipe.json"
 
 
-def _unreadable(folder: Path) -> str:
-    if os.geteuid() == 0:
-        pytest.skip("the superuser may read everything")
-    wrote(folder, "secret.json", GOOD).chmod(0)
-    return "secret.json"
-
-
 def _folder(folder: Path) -> str:
     (folder / "folder.json").mkdir()
     return "folder.json"
@@ -163,7 +156,6 @@ FILES: dict[str, tuple[Callable[[Path], str], str]] = {
     "a FIFO": (_fifo, "is a named pipe, not a file"),
     "a missing file": (lambda _: "absent.json", "no such file"),
     "a folder": (_folder, "is a folder, not a file"),
-    "no permission": (_unreadable, "permission denied"),
     "a device": (lambda _: "/dev/zero", "is a device, not a file"),
     "an empty name": (lambda _: "", "no such file"),
     "a name with a null": (lambda _: "a\0b.json", "no file can have this name"),

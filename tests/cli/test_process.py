@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -159,13 +158,50 @@ def test_interrupt_leaves_no_verdict(folder: Path) -> None:
     assert 1 == started("gate", "run", "--contract", LOCK).returncode
 
 
-def test_folder_that_is_read_only_is_code_4(folder: Path) -> None:
-    if os.geteuid() == 0:
-        pytest.skip("the superuser may write everywhere")
-    (folder / "closed").mkdir(mode=0o500)
-    done = started("verify", LOCK, "good.json", "--out", "closed/run")
+# The superuser may read and write everything, so the child becomes somebody else; what
+# it will import is imported before, because that user may not read the interpreter.
+AS_NOBODY = """
+import os, sys
+from signoff.cli import run
+lock = "contract.lock.json"
+assert 0 == run(["verify", lock, "good.json", "--out", "warm", "--junit", "warm.xml"], None, None, None)
+assert 2 == run(["verify", lock, "absent.json"], None, None, None)
+if os.geteuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+sys.exit(run(sys.argv[1:], None, sys.stdout, sys.stderr))
+"""
+
+
+def as_nobody(*argv: str) -> subprocess.CompletedProcess[bytes]:
+    """The finished process of a user without rights."""
+    program = [sys.executable, "-c", AS_NOBODY, *argv]
+    return subprocess.run(program, capture_output=True, env=environment(), check=False)
+
+
+@pytest.mark.parametrize("place", [1, 2, 4])
+def test_file_that_may_not_be_read_is_an_unusable_request(folder: Path, place: int) -> None:
+    folder.chmod(0o755)
+    wrote(folder, "secret.json", GOOD).chmod(0)
+    argv = ["verify", LOCK, "good.json", "--facts", "facts.json"]
+    argv[place] = "secret.json"
+    wrote(folder, "facts.json", "{}")
+    done = as_nobody(*argv)
+
+    assert (2, b"") == (done.returncode, done.stdout)
+    assert b"signoff: secret.json: permission denied\nnext: let this user read it\n" == done.stderr
+
+
+@pytest.mark.parametrize("option", ["--out", "--junit"])
+def test_folder_that_may_not_be_written_is_code_4(folder: Path, option: str) -> None:
+    (folder / "closed").mkdir(mode=0o755)
+    folder.chmod(0o755)
+    done = as_nobody("verify", LOCK, "good.json", option, "closed/it")
 
     assert (4, b"") == (done.returncode, done.stdout)
+    assert b"permission denied" in done.stderr
+    assert [] == [*(folder / "closed").iterdir()]
 
 
 def test_unexpected_exception_is_one_sentence(folder: Path) -> None:
