@@ -73,8 +73,10 @@ def contains_terms(
         whole_word=whole_word,
         needed=min_count or 1,
     )
-    at = None if field is None else Field.named(field)
+    return _check(claim, None if field is None else Field.named(field), path)
 
+
+def _check(claim: _Claim, at: Field | None, path: str) -> Check:
     def judged(item: JSON, what: str) -> int | Problem:
         """How many terms the text has, or what is wrong with it."""
         value = item if at is None else at.of(item)
@@ -95,12 +97,12 @@ def contains_terms(
             texts = value if at is None else column(value, at)
             certain = texts is not None and claim.surely_holds(texts)
             found = None if certain else first_problem(value, path, problem_of)
-            detail = f"All {len(value)} items: terms found ({mode})."
+            detail = f"All {len(value)} items: terms found ({claim.mode})."
             return found or held(detail, items=len(value))
         answer = judged(value, "Output")
         if isinstance(answer, Problem):
             return failure(answer, path, None)
-        return passed(f"Contains {answer}/{len(terms)} terms ({mode}).")
+        return passed(f"Contains {answer}/{len(claim.terms)} terms ({claim.mode}).")
 
     return reads(check, *([parse_pointer(path)] if at is None else of_value_or_items(path, at)))
 
