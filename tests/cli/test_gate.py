@@ -48,9 +48,11 @@ def test_json_says_what_was_judged_again(run: Path) -> None:
 
 
 def test_other_output_is_a_problem(run: Path) -> None:
-    called = call("gate", "run", "--contract", LOCK, "--output", "bad.json")
+    called = call("gate", "run", "--contract", LOCK, "--output", "bad.json", "--junit", "j.xml")
+    suite = ET.parse("j.xml").getroot()
 
     assert 1 == called.code
+    assert ("1", "1") == (suite.get("tests"), suite.get("failures"))
     assert called.out.startswith("problem: output must be sha256:")
 
 

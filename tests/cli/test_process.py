@@ -23,7 +23,7 @@ def started(*argv: str, **more: object) -> subprocess.CompletedProcess[bytes]:
 
 def shell(command: str) -> subprocess.CompletedProcess[bytes]:
     """A shell command, with ``signoff`` for the entry point."""
-    text = command.replace("signoff", f"{sys.executable} -m signoff")
+    text = command.replace("signoff ", f"{sys.executable} -m signoff ")
     return subprocess.run(["bash", "-c", text], capture_output=True, env=environment(), check=False)
 
 
@@ -117,6 +117,19 @@ def test_closed_streams_do_no_harm(folder: Path, closed: str, code: int) -> None
 
     assert (code, code) == (done.returncode, gate.returncode)
     assert GOOD == (folder / "run" / "output.json").read_bytes()
+
+
+def test_closed_streams_lend_their_numbers_to_no_file(folder: Path) -> None:
+    program = (
+        "import os, stat, signoff.cli.verify as v\n"
+        "def look(): os._exit(not all(stat.S_ISCHR(os.fstat(n).st_mode) for n in range(3)))\n"
+        "v.own_registry = look\n"
+        "from signoff.cli import main; main()"
+    )
+    wrote(folder, "program.py", program)
+    done = shell(f"{sys.executable} program.py verify {LOCK} good.json --out run <&- >&- 2>&-")
+
+    assert 0 == done.returncode
 
 
 def test_closed_standard_input_is_an_unusable_request(folder: Path) -> None:
