@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from operator import itemgetter
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Struct
 
@@ -42,6 +42,7 @@ __all__ = [
 ]
 
 MAX_SHOWN = 200
+DICT_ALONE = frozenset({dict})
 
 
 class Problem(Struct, frozen=True, kw_only=True):
@@ -118,17 +119,17 @@ class Lookup(Struct, frozen=True, kw_only=True):
         return Problem(text=self.absent)
 
 
-def column(items: list[JSON], field: Field) -> list[JSON] | None:
+def column(items: list[Any], field: Field) -> list[Any] | None:
     """The field's value in every item; None unless each item is an object that has it."""
-    if not {*map(type, items)} <= {dict}:
+    if {*map(type, items)} != DICT_ALONE and items:
         return None
     if len(field.tokens) == 1:
         try:
-            return list(map(itemgetter(field.tokens[0]), items))  # type: ignore[arg-type]  # dicts
+            return list(map(itemgetter(field.tokens[0]), items))
         except KeyError:
             return None
     values = list(map(field.of, items))
-    return None if any(value is MISSING for value in values) else values  # type: ignore[return-value]  # none missing
+    return None if any(value is MISSING for value in values) else values
 
 
 def failure(problem: Problem, path: str, index: int | None) -> Finding:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from operator import itemgetter
 from typing import Annotated, Any
 
-from signoff.items import Field, Problem, first_problem, listed, of_value_or_items
+from signoff.items import DICT_ALONE, Field, Problem, first_problem, listed, of_value_or_items
 from signoff.jsonvalue import JSON, MISSING
 from signoff.model import Finding, Subject, held, passed
 from signoff.params import Pointer, array_of, field_name
@@ -38,6 +38,8 @@ def contains_fields(*, fields: FieldNames, path: Pointer = "") -> Check:
     """
     wanted = tuple(map(Field.named, fields))
     names = listed(fields)
+    some, none = (held(f"All items contain: {names}", items=count) for count in (1, 0))
+    whole = passed(f"Output contains: {names}")
     all_there = _all_there(wanted)
 
     def problem_of(item: JSON) -> Problem | None:
@@ -52,8 +54,8 @@ def contains_fields(*, fields: FieldNames, path: Pointer = "") -> Check:
         value = subject.value(path)
         if type(value) is list:
             found = None if all_there(value) else first_problem(value, path, problem_of)
-            return found or held(f"All items contain: {names}", items=len(value))
-        return first_problem(value, path, problem_of) or passed(f"Output contains: {names}")
+            return found or (some if value else none)
+        return first_problem(value, path, problem_of) or whole
 
     return reads(check, *of_value_or_items(path, *wanted))
 
@@ -64,7 +66,7 @@ def _all_there(wanted: tuple[Field, ...]) -> Callable[[list[Any]], bool]:
     by_key = all(len(field.tokens) == 1 for field in wanted)
 
     def all_there(items: list[Any]) -> bool:
-        if not by_key or not {*map(type, items)} <= {dict}:
+        if not by_key or {*map(type, items)} != DICT_ALONE:
             return False
         try:
             deque(map(take, items), maxlen=0)

@@ -18,6 +18,7 @@ from signoff.model import Finding, Subject, held, passed
 from signoff.params import Pointer, array_of, field_name, integer, text
 from signoff.registry import Check, reads, verifier
 
+TEXT_ALONE = frozenset({str})
 Mode = Literal["all", "any", "none"]
 Terms = Annotated[
     tuple[str, ...],
@@ -129,7 +130,7 @@ class _Claim(Struct, frozen=True, kw_only=True):
 
     def surely_holds(self, texts: list[Any]) -> bool:
         """True where it certainly holds of every text; False also for what needs a closer look."""
-        if self.whole_word or self.needed > 1 or not {*map(type, texts)} <= {str}:
+        if self.whole_word or self.needed > 1 or {*map(type, texts)} != TEXT_ALONE:
             return False
         plain = self.prepared is folded and all(map(str.isascii, texts))
         ready = list(map(str.lower if plain else self.prepared, texts))

@@ -10,11 +10,12 @@ from typing import Any, Literal
 from signoff.canonical import require_json
 from signoff.items import Field, KeyField, column, of_items
 from signoff.jsonvalue import JSON, MISSING, join_pointer, json_type, utf16_key
-from signoff.model import Finding, Subject, failed, held
+from signoff.model import Finding, Subject, failed, held, passed
 from signoff.params import Pointer
 from signoff.registry import Check, reads, verifier
 
 COMPARABLE = frozenset({"number", "string", "boolean"})
+TEXT, NUMBERS, BOOLEAN = frozenset({str}), frozenset({int, float}), frozenset({bool})
 
 
 @verifier
@@ -38,7 +39,8 @@ def sorted_by(
     """
     key = Field.named(field)
     in_order = le if order == "asc" else ge
-    detail = f"Sorted by {key.quoted} ({order})."
+    several = passed(f"Sorted by {key.quoted} ({order}).")
+    one, none = (held("≤1 item is trivially sorted", items=count) for count in (1, 0))
 
     def check(subject: Subject) -> Finding:
         items = subject.array(path)
@@ -47,7 +49,7 @@ def sorted_by(
             found = _first_problem(items, key, path, in_order)
             if found is not None:
                 return found
-        return held(detail if len(items) > 1 else "≤1 item is trivially sorted", items=len(items))
+        return several if len(items) > 1 else one if items else none
 
     return reads(check, *of_items(path, key))
 
@@ -55,13 +57,13 @@ def sorted_by(
 def _is_sorted(values: list[Any], in_order: Callable[[Any, Any], bool]) -> bool:
     """True for what is certainly in order; False also for what needs a closer look."""
     kinds = {*map(type, values)}
-    if kinds == {str}:
+    if kinds == TEXT:
         if not all(map(str.isascii, values)):
             values = list(map(utf16_key, values))
-    elif kinds and kinds <= {int, float}:
+    elif kinds and kinds <= NUMBERS:
         if not (-inf < values[0] < inf and -inf < values[-1] < inf):
             return False
-    elif kinds != {bool}:
+    elif kinds != BOOLEAN:
         return not values
     return all(map(in_order, values, values[1:]))
 

@@ -26,6 +26,7 @@ KEYS_OF_UNIT = {
 PAIRS = (("lat", "lon"), ("lat", "lng"), ("latitude", "longitude"))
 POSITION_KEYS = ("lat", "lon", "lng", "latitude", "longitude", "type", "coordinates")
 POSITION_FIELDS = tuple(map(Field.named, POSITION_KEYS))
+NUMBERS, WHOLE = frozenset({int, float}), frozenset({int})
 LARGEST = 1.7976931348623157e308
 BARE = Field(name="", tokens=())
 
@@ -144,7 +145,8 @@ class _Limits(Struct, frozen=True, kw_only=True):
 
     def surely_hold(self, distances: list[Any]) -> bool:
         """True for numbers within the bounds; False also for what needs a closer look."""
-        if not {*map(type, distances)} <= {int, float} or not all(map(eq, distances, distances)):
+        kinds = {*map(type, distances)}
+        if not kinds <= NUMBERS or (kinds != WHOLE and not all(map(eq, distances, distances))):
             return False  # the second is how NaN is noticed: it is not even equal to itself
         high = LARGEST if self.max is None else self.max
         return bool(min(distances) >= (self.min or 0) and max(distances) <= high)
@@ -252,8 +254,9 @@ def _column_of(lookup: Lookup) -> Callable[[list[JSON]], list[JSON] | None]:
             return None
         field = found[0]
         values = column(items, field)
-        alone = lookup.field or (values and all(map(others[field.name].isdisjoint, items)))
-        return values if alone else None
+        if values is None or lookup.field:
+            return values
+        return values if others[field.name].isdisjoint(set[str]().union(*items)) else None
 
     return column_of
 
