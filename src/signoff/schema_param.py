@@ -114,8 +114,6 @@ def engines() -> dict[str, str]:
 
 
 def _read_schema(value: JSON) -> Compiled:
-    if type(value) is not dict and type(value) is not bool:
-        raise ValueError
     # Only here, because it brings threads and processes, which most contracts do without.
     from signoff.schema_engine import compile_schema
 

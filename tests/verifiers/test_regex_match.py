@@ -55,6 +55,7 @@ def test_report_names_engine_and_version() -> None:
         (r"^(([a-z])+.)+[A-Z]([a-z])+$", "a" * LENGTH, "Did not match."),
         ("(x+x+)+y", "x" * LENGTH, "Did not match."),
         ("^(?:.?){50}a{50}$", "a" * LENGTH, "Did not match."),
+        ("(.*a){20}", "a" * LENGTH * 10, "Matched."),
     ],
 )
 def test_pattern_that_ruins_backtracking_ends_in_milliseconds(

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import msgspec
 
-from signoff.canonical import require_json
 from signoff.errors import ParamsError
 from signoff.jsonvalue import json_equal, parse_pointer, shown
 from signoff.model import Finding, Subject, failed, passed
@@ -93,7 +92,6 @@ def _sound(answer: object) -> Finding:
     if type(answer) is not Finding:
         kind = shown(type(answer).__name__)
         raise TypeError(f"a predicate must return true, false or a finding, got {kind}")
-    require_json(answer.data)
     if msgspec.json.decode(msgspec.json.encode(answer), type=Finding) != answer:
         raise TypeError("a predicate returned a finding with a field of a wrong type")
     return msgspec.structs.replace(answer, detail=shown(answer.detail, MAX_DETAIL))
