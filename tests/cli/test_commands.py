@@ -111,6 +111,10 @@ def test_version_is_the_package_s() -> None:
         (["--nonsense"], "signoff: no such option"),
         (["verify"], "signoff: missing argument 'CONTRACT'"),
         (["verify", "a", "b", "--strct"], "--strict"),
+        (
+            ["verify", "a", "b", "--out", ""],
+            "signoff: invalid value for '--out': the name is empty",
+        ),
         (["verify", "a", "b", "--max-depth", "129"], "129 is not in the range"),
         (["verify", "a", "b", "--duplicate-keys", "first"], "'first' is not"),
         (["gate", "run"], "signoff: missing option '--contract'"),

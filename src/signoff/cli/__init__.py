@@ -29,7 +29,11 @@ def main() -> NoReturn:
     if COMPLETION in os.environ:
         sys.exit(_complete(os.environ[COMPLETION]))
     stdin = None if sys.stdin is None else sys.stdin.buffer
-    sys.exit(run(sys.argv[1:], stdin, sys.stdout, sys.stderr))
+    try:
+        code = run(sys.argv[1:], stdin, sys.stdout, sys.stderr)
+    except KeyboardInterrupt:  # once more, while the first was being told
+        code = Exit.INTERRUPTED
+    sys.exit(code)
 
 
 def run(

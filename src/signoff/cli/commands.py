@@ -73,6 +73,12 @@ class FileName(click.ParamType):  # type: ignore[type-arg]  # generic in some ve
 
     name = "path"
 
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name; an option with an empty one, as from an unset variable, is a slip."""
+        if not value and isinstance(param, click.Option):
+            self.fail("the name is empty", param, ctx)
+        return value
+
     def shell_complete(
         self,
         ctx: click.Context,  # noqa: ARG002  the signature is click's
