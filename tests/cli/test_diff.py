@@ -38,6 +38,14 @@ criteria:
     assert 1 == call("diff", "contract.yaml", "new.yaml", "--exit-code").code
 
 
+def test_other_order_is_told(folder: Path) -> None:
+    head, first, second = CONTRACT.partition("  - id: enough")
+    first, mark, last = second.partition("  - id: best-first")
+    wrote(folder, "new.yaml", f"{head}{mark}{last}  - id: enough{first}")
+
+    assert "the criteria stand in another order\n" in call("diff", "contract.yaml", "new.yaml").out
+
+
 def test_json_has_both_digests(folder: Path) -> None:
     wrote(folder, "new.yaml", CONTRACT.replace("max: 3", "max: 4"))
     document = call("diff", "contract.yaml", "new.yaml", "--json").json

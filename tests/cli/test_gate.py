@@ -93,6 +93,25 @@ def test_strict_warning_fails(folder: Path) -> None:
     assert 'problem: criterion "best-first": warns' in called.out
 
 
+def test_what_was_skipped_stands_as_recorded(folder: Path) -> None:
+    call("verify", LOCK, "-", "--out", "run", "--fail-fast", "--junit", "j.xml", stdin=b"[1]")
+    called = call("gate", "run", "--contract", LOCK)
+
+    assert 1 == called.code
+    assert "note: best-first stands as recorded; it cannot be judged again here\n" == called.err
+    assert "1" == ET.parse("j.xml").getroot().get("skipped")
+
+
+def test_text_is_judged_again_as_text(folder: Path) -> None:
+    contract = '{"id": "t", "criteria": [{"id": "hi", "verifier": "regex_match", "params": {"pattern": "^hi$"}}]}'
+    wrote(folder, "text.json", contract)
+    call("verify", "text.json", "-", "--out", "run", "--text", stdin=b"ho")
+    called = call("gate", "run", "--contract", "text.json")
+
+    assert 1 == called.code
+    assert '    where     the whole output\n    got       "ho"\n' in called.out
+
+
 def test_bad_output_fails_again(folder: Path) -> None:
     call("verify", LOCK, "-", "--out", "run", stdin=b"[NaN]")
     called = call("gate", "run", "--contract", LOCK)

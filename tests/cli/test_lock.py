@@ -65,6 +65,16 @@ def test_every_fault_has_a_place_and_a_suggestion(folder: Path) -> None:
     assert not (folder / "faulty.lock.json").exists()
 
 
+def test_hundreds_of_faults_are_counted(folder: Path) -> None:
+    names = ", ".join(f"{'x' * 200}{n}: 1" for n in range(150))
+    wrote(folder, "faulty.yaml", f"id: x\ncriteria: [{{id: a, verifier: not_empty, {names}}}]\n")
+    called = call("lock", "faulty.yaml")
+
+    assert 103 == len(called.err.splitlines())
+    assert "and 50 more; --json lists all of them\n" in called.err
+    assert 150 == len(call("lock", "faulty.yaml", "--json").json["error"]["faults"])
+
+
 def test_faults_are_json_where_asked(folder: Path) -> None:
     wrote(folder, "faulty.yaml", FAULTY)
     called = call("lock", "faulty.yaml", "--json")

@@ -112,6 +112,16 @@ def test_strict_counts_a_warning_at_the_door_only(folder: Path) -> None:
     assert (1, "passed") == (report.code, report.json["verdict"]["outcome"])
 
 
+def test_warning_is_a_passed_case(folder: Path) -> None:
+    wrote(folder, "none.yaml", CONTRACT.replace("min: 2", "min: 0"))
+    called = call("verify", "none.yaml", "-", "--junit", "j.xml", stdin=b"[]")
+    suite = ET.parse("j.xml").getroot()
+
+    assert called.out.endswith("2 required criteria hold, with a warning: best-first\n")
+    assert ("0", "0", "0") == tuple(suite.get(name) for name in ("failures", "errors", "skipped"))
+    assert "warn: ≤1 item is trivially sorted (0 items)" == suite.findtext(".//system-out")
+
+
 def test_advisory_warning_is_no_failure_even_strictly(folder: Path) -> None:
     advisory = CONTRACT.replace("min: 2", "min: 0") + "    required: false\n"
     wrote(folder, "none.yaml", advisory)
