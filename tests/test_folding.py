@@ -49,6 +49,14 @@ def test_hidden_marks_are_all_there_are() -> None:
         assert normalize("NFKD", character) == character.translate(folding._HIDDEN_MARKS)
 
 
+def test_mark_made_of_marks_keeps_its_class() -> None:
+    marks = [c for c in map(chr, range(sys.maxunicode + 1)) if combining(c)]
+
+    assert marks
+    for mark in marks:
+        assert {combining(mark)} == set(map(combining, normalize("NFKD", mark)))
+
+
 @given(st.text())
 def test_folding_again_changes_nothing(text: str) -> None:
     assert folded(folded(text)) == folded(text)

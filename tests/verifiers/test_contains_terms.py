@@ -32,5 +32,7 @@ def test_long_text_is_judged_in_time(params: dict[str, Any], text: str) -> None:
     start = process_time()
     (result,), _ = plan.judge(Subject(output=text))
 
-    assert process_time() - start < 3
+    assert (
+        process_time() - start < 6
+    )  # also while coverage is measured; it takes a fraction of a second otherwise
     assert not result.finding.status.holds

@@ -32,7 +32,7 @@ def plan() -> Plan:
     ],
     ids=["integers", "texts", "decimals", "large integers", "mixed", "integers of one hash"],
 )
-def test_a_hundred_thousand_items_take_well_under_a_second(values: list[Any]) -> None:
+def test_a_hundred_thousand_items_are_not_compared_pair_by_pair(values: list[Any]) -> None:
     bound = plan()
     all_different = Subject(output=[{"id": value} for value in values])
     last_twice = Subject(output=[*all_different.output, {"id": values[-1]}])
@@ -41,6 +41,6 @@ def test_a_hundred_thousand_items_take_well_under_a_second(values: list[Any]) ->
     (repeated,), _ = bound.judge(last_twice)
     took = process_time() - start
 
-    assert took < 1.5  # both; a quick machine takes a tenth of it
+    assert took < 5  # both take a fraction of a second; comparing pair by pair would take minutes
     assert unique.finding.status.holds
     assert f"/{MANY}/id" == repeated.finding.at

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from math import isfinite
+from operator import eq
 from typing import Any
 
 from signoff.canonical import require_json
@@ -15,7 +16,7 @@ from signoff.registry import Check, reads, verifier
 
 EXACT_IN_DOUBLE = 2**53
 FEW = 100
-TEXT, WHOLE = frozenset({str}), frozenset({int})
+TEXT, WHOLE, NUMBERS = frozenset({str}), frozenset({int}), frozenset({int, float})
 SOUND = frozenset({str, int, bool, type(None)})  # types whose every value is JSON
 
 
@@ -53,15 +54,17 @@ def unique_by(*, field: KeyField, allow_missing: bool = False, path: Pointer = "
 def _are_distinct(values: list[Any]) -> bool:
     """True for what certainly has nothing twice; False also for what needs a closer look."""
     kinds = {*map(type, values)}
-    if kinds != TEXT and not (kinds == WHOLE and _hash_apart(values)):
+    if kinds != TEXT and not (kinds and kinds <= NUMBERS and _are_within_2_53(values, kinds)):
         return False
     return len({*values}) == len(values)
 
 
-def _hash_apart(values: list[int]) -> bool:
-    # Huge integers can be prepared so that all have one hash, which takes time for many of them.
-    few = len(values) <= FEW
-    return few or (min(values) >= -EXACT_IN_DOUBLE and max(values) <= EXACT_IN_DOUBLE)
+def _are_within_2_53(values: list[float], kinds: set[type]) -> bool:
+    # Larger integers can be prepared so that all have one hash, which takes time for many of them.
+    if kinds == WHOLE and len(values) <= FEW:
+        return True
+    are_numbers = kinds == WHOLE or all(map(eq, values, values))  # NaN is not equal to itself
+    return are_numbers and min(values) >= -EXACT_IN_DOUBLE and max(values) <= EXACT_IN_DOUBLE
 
 
 def _first_problem(

@@ -227,12 +227,14 @@ def _stated(lookup: Lookup) -> Measure:
         first: Field | None = None
         for item in items:
             found = (BARE, item) if is_number(item) and not lookup.field else lookup.find(item)
+            answer: _Reading | Problem
             if isinstance(found, Problem):
-                yield found
-                continue
-            field, value = found
-            first = first or field
-            yield _distance(value, field) if field is first else _mixed(field, first)
+                answer = found
+            else:
+                field, value = found
+                first = first or field
+                answer = _distance(value, field) if field is first else _mixed(field, first)
+            yield answer
 
     return measure
 
