@@ -209,6 +209,28 @@ def test_facts_that_are_none_are_refused_with_their_place(
     assert says in called.err
 
 
+@pytest.mark.parametrize("path", ["contract.yml", "sub/../contrat.yaml"])
+def test_misspelt_file_is_guessed(folder: Path, path: str) -> None:
+    (folder / "sub").mkdir()
+    called = call("verify", path, "good.json")
+
+    assert f'signoff: {path}: no such file; did you mean "contract.yaml"?\n' in called.err
+
+
+@pytest.mark.parametrize(
+    ("criterion", "says"),
+    [
+        ("verifier: sorted_by", "signoff verifiers ID shows what a verifier takes"),
+        ("verifier: nothing", "signoff verifiers lists them"),
+        ("needed: true", "signoff init writes a whole contract to compare with"),
+    ],
+)
+def test_faults_say_where_to_read(folder: Path, criterion: str, says: str) -> None:
+    wrote(folder, "faulty.yaml", f"id: x\ncriteria:\n- {{id: a, {criterion}}}\n")
+
+    assert f"next: {says}\n" in call("verify", "faulty.yaml", "good.json").err
+
+
 def test_quiet_prints_nothing_for_a_pass_and_only_what_failed_otherwise(folder: Path) -> None:
     assert (0, "", "") == call("verify", "contract.yaml", "good.json", "-q", "--out", "run")
     called = call("verify", "contract.yaml", "bad.json", "-q")

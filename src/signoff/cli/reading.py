@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from itertools import islice
+from pathlib import Path
 from typing import Any, Final
 
 from signoff.cli.exits import Refusal
 from signoff.cli.faulty import FaultyDocument
+from signoff.cli.suggestion import did_you_mean
 from signoff.cli.terminal import Terminal
 from signoff.contractfile import ContractFile, read_contract
 from signoff.document import parse_document, read_bytes, read_stdin
@@ -19,6 +23,7 @@ from signoff.verifiers import STDLIB
 
 __all__ = ["open_contract", "open_facts", "open_output", "own_registry"]
 
+MAX_NAMES: Final = 1_000
 MAX_FACTS_BYTES: Final = 64 * 2**20
 FACTS: Final = ("elapsed_s", "exit_code", "tools", "input")
 TOOL_FIELDS: Final = ("name", "status")
@@ -51,10 +56,10 @@ def open_contract(path: str, registry: Registry) -> ContractFile:
             f"{shown(path)} cannot be locked: {count}",
             faults=exc.faults,
             source=exc.source,
-            next_step="signoff verifiers ID shows what a verifier takes",
+            next_step=_help_with(exc.faults),
         ) from exc
     except DocumentError as exc:
-        raise unreadable(exc, what="a contract") from exc
+        raise _unreadable(exc, path, what="a contract") from exc
 
 
 def open_output(path: str, terminal: Terminal, *, max_bytes: int) -> bytes:
@@ -71,7 +76,7 @@ def open_output(path: str, terminal: Terminal, *, max_bytes: int) -> bytes:
             return read_bytes(path, max_bytes=max_bytes)
         return read_stdin(terminal.stdin, max_bytes=max_bytes)
     except DocumentError as exc:
-        raise unreadable(exc, what="an output") from exc
+        raise _unreadable(exc, path, what="an output") from exc
 
 
 def open_facts(path: str) -> dict[str, Any]:
@@ -85,7 +90,7 @@ def open_facts(path: str) -> dict[str, Any]:
         data = read_bytes(path, max_bytes=MAX_FACTS_BYTES)
         document = parse_document(data, path, format="json")
     except DocumentError as exc:
-        raise unreadable(exc, what="recorded facts") from exc
+        raise _unreadable(exc, path, what="recorded facts") from exc
     faults = list(_fact_faults(document.value))
     if not faults:
         return _facts(document.value)
@@ -103,7 +108,16 @@ def open_facts(path: str) -> dict[str, Any]:
     )
 
 
-def unreadable(exc: DocumentError, *, what: str) -> Refusal:
+def _help_with(faults: tuple[Fault, ...]) -> str:
+    """Where to read about what is wrong."""
+    if any("/params" in fault.where for fault in faults):
+        return "signoff verifiers ID shows what a verifier takes"
+    if any(fault.where.endswith("/verifier") for fault in faults):
+        return "signoff verifiers lists them"
+    return "signoff init writes a whole contract to compare with"
+
+
+def _unreadable(exc: DocumentError, path: str, *, what: str) -> Refusal:
     """The refusal for a document that cannot be read, with its place where it has one."""
     if isinstance(exc, TextError) and exc.source:
         return FaultyDocument(
@@ -111,7 +125,20 @@ def unreadable(exc: DocumentError, *, what: str) -> Refusal:
             faults=[Fault("", exc.reason, exc.line, exc.column)],
             source=exc.source,
         )
-    return Refusal(str(exc), next_step=_advice(str(exc)))
+    message = str(exc)
+    if message.endswith(": no such file"):
+        message += _like_it(path)
+    return Refusal(message, next_step=_advice(message))
+
+
+def _like_it(path: str) -> str:
+    """A question about the file beside it that has nearly the same name, or nothing."""
+    try:
+        with os.scandir(Path(path).parent) as entries:
+            names = [entry.name for entry in islice(entries, MAX_NAMES) if entry.is_file()]
+    except (OSError, ValueError):
+        return ""
+    return did_you_mean(Path(path).name, names)
 
 
 def _advice(message: str) -> str:
