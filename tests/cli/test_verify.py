@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from signoff.rundir import begin_run, read_run
+from signoff.rundir import RunDirectory, begin_run, read_run
 from tests.cli.calling import CONTRACT, GOOD, call, wrote
 
 LOCK = "contract.lock.json"
@@ -315,6 +315,21 @@ def test_run_that_cannot_be_written_leaves_no_junit(folder: Path) -> None:
 
     assert 4 == code
     assert "taken by another run" in err.getvalue()
+    assert not (folder / "j.xml").exists()
+    assert not (folder / "run" / "verdict.json").exists()
+
+
+def test_whatever_stops_the_writing_leaves_no_pass(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise LookupError("halfway")
+
+    monkeypatch.setattr(RunDirectory, "commit", broken)
+    called = call("verify", LOCK, "good.json", "--out", "run", "--junit", "j.xml")
+
+    assert (4, "") == (called.code, called.out)
+    assert "stopped by an unexpected LookupError (halfway)" in called.err
     assert not (folder / "j.xml").exists()
     assert not (folder / "run" / "verdict.json").exists()
 

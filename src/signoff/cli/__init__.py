@@ -109,6 +109,7 @@ def _unexpected(exc: Exception, terminal: Terminal) -> Refusal:
     text = shown(str(exc))
     return Refusal(
         f"stopped by an unexpected {type(exc).__name__}{f' ({text})' if text else ''}",
+        code=Exit.UNWRITTEN if terminal.is_writing else Exit.UNUSABLE,
         next_step="this is a fault of signoff; SIGNOFF_DEBUG=1 shows where it happened",
     )
 

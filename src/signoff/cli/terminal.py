@@ -127,6 +127,9 @@ class Terminal:
         stdout: Carries the answer.
         stderr: Carries notes, faults and progress.
         env: The environment.
+
+    ``is_writing`` is set by a command while it puts its answer on disk, so that
+    whatever stops it then is told as an answer that could not be written.
     """
 
     def __init__(
@@ -140,6 +143,7 @@ class Terminal:
         self.out = Screen(stdout, env, must_arrive=True)
         self.err = Screen(stderr, env)
         self.env = env
+        self.is_writing = False
 
     def note(self, text: str) -> None:
         """Something a person should know, which is not the answer."""

@@ -170,7 +170,9 @@ def _verified(terminal: Terminal, request: Request, commit: Commit | None = None
     subject = subject_of(data, text=request.text, limits=request.limits, **facts)
     report = _report(terminal, request, contract, subject, Engine(registry))
     judged = Judged(contract=contract, data=data, subject=subject, report=report)
+    terminal.is_writing = True
     _keep(request, judged, commit)
+    terminal.is_writing = False
     _print(terminal, request, judged)
     return ending(report, contract.locked.contract, strict=request.strict)
 
