@@ -202,6 +202,17 @@ def test_claim_ends_with_the_commit(tmp_path: Path) -> None:
     assert Outcome.FAILED is read_run(tmp_path / "run").verdict.outcome
 
 
+def test_working_folder_may_change_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with begin_run("run") as claimed:
+        monkeypatch.chdir("/")
+        sample.fill(claimed)
+
+    assert Outcome.PASSED is read_run(tmp_path / "run").verdict.outcome
+
+
 def test_folder_that_was_replaced_meanwhile_is_not_committed(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     with begin_run(folder) as claimed:
@@ -365,6 +376,19 @@ def test_facts_that_are_not_json_are_not_committed(tmp_path: Path, facts: dict[s
     with pytest.raises(RunUnwritable):
         commit(tmp_path / "run", subject_of(sample.GOOD, **facts))
     problems(tmp_path / "run")
+
+
+def test_file_that_would_be_too_large_to_read_is_not_committed(tmp_path: Path) -> None:
+    with pytest.raises(RunUnwritable, match=r"facts\.json is larger than 67108864 bytes"):
+        commit(tmp_path / "run", subject_of(sample.GOOD, input="x" * 2**26))
+    problems(tmp_path / "run")
+
+
+def test_text_beyond_its_limit_is_a_fault() -> None:
+    assert (
+        "larger than 2 bytes"
+        == subject_of(b"abc", text=True, limits=Limits(max_bytes=2)).output_fault
+    )
 
 
 def test_output_without_bytes_that_is_no_json_is_not_committed(tmp_path: Path) -> None:

@@ -194,7 +194,7 @@ def begin_run(folder: str | os.PathLike[str]) -> RunDirectory:
         _require_ours(opened)
         _clear(opened)
         claimed = True
-        return RunDirectory(path, opened, mark)
+        return RunDirectory(path.absolute(), opened, mark)
     except OSError as exc:
         raise RunUnwritable(f"{name}: {reason(exc)}") from exc
     finally:
