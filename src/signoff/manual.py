@@ -89,7 +89,7 @@ def manual(verifier: Verifier) -> Manual:
     prose, meanings, source = _read(inspect.getdoc(verifier.factory) or "")
     return Manual(
         id=verifier.id,
-        description=verifier.description,
+        description=_joined(verifier.description),
         notes=prose[1:],
         params=tuple(
             ParamManual(
