@@ -38,7 +38,7 @@ bench: $(DEV) ## time signoff against its peers, in the same run
 	@$(BIN)/python benchmarks/run.py $(ARGS)
 
 docs: $(DEV) ## write the generated documents and schemas anew
-	@$(BIN)/python tools/generate.py $(ARGS)
+	@$(BIN)/python -m tools.generate $(ARGS)
 
 lint: $(DEV) ## ruff and mypy; nothing is changed
 	@$(BIN)/ruff check .
