@@ -14,6 +14,7 @@ from signoff.cli import progress, run
 from signoff.cli.exits import Exit, Refusal
 from signoff.cli.progress import Progress
 from signoff.cli.terminal import Screen, Terminal
+from tests.cli.calling import call
 
 LOCK = "contract.lock.json"
 
@@ -109,6 +110,17 @@ def test_answer_that_does_not_arrive_is_code_4(folder: Path, option: str) -> Non
 
     assert 4 == run(["verify", LOCK, "bad.json", option], None, out, err)
     assert err.getvalue().startswith("signoff: standard output: cannot be written")
+
+
+def test_pass_that_does_not_arrive_is_not_left_behind(folder: Path) -> None:
+    out = TextIOWrapper(Full(), encoding="utf-8")
+    argv = ["verify", LOCK, "good.json", "--out", "run", "--junit", "j.xml"]
+
+    assert 4 == run(argv, None, out, StringIO())
+    assert not (folder / "run" / "verdict.json").exists()
+    assert (folder / "run" / "output.json").exists()
+    assert not (folder / "j.xml").exists()
+    assert 1 == call("gate", "run", "--contract", LOCK).code
 
 
 def test_refusal_that_does_not_arrive_is_code_4_too(folder: Path) -> None:

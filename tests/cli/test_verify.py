@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
+from signoff.record import VerdictFile
 from signoff.rundir import RunDirectory, begin_run, read_run
 from tests.cli.calling import CONTRACT, GOOD, call, wrote
 
@@ -332,6 +334,24 @@ def test_whatever_stops_the_writing_leaves_no_pass(
     assert "stopped by an unexpected LookupError (halfway)" in called.err
     assert not (folder / "j.xml").exists()
     assert not (folder / "run" / "verdict.json").exists()
+
+
+def test_junit_gets_its_name_after_the_verdict(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    commit = RunDirectory.commit
+
+    def watched(*args: Any, **named: Any) -> VerdictFile:
+        seen.append((folder / "j.xml").exists())
+        return commit(*args, **named)
+
+    monkeypatch.setattr(RunDirectory, "commit", watched)
+
+    assert 0 == call("verify", LOCK, "good.json", "--out", "run", "--junit", "j.xml").code
+    assert [False] == seen
+    assert (folder / "j.xml").exists()
+    assert [] == [*folder.glob(".unfinished*")]
 
 
 def test_junit_maps_every_status_and_is_valid_xml(folder: Path) -> None:

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from signoff.cli.exits import Exit, Refusal
-from signoff.folder import Folder, reason
+from signoff.folder import Folder, Unfinished, reason
 from signoff.jsonvalue import shown
 
-__all__ = ["remove_stale", "require_apart", "require_outside", "write_file"]
+__all__ = ["held_back", "remove_stale", "require_apart", "require_outside", "write_file"]
 
 
 def require_apart(target: str, sources: Iterable[str], *, option: str) -> None:
@@ -75,13 +76,33 @@ def write_file(path: str, data: bytes) -> None:
     Raises:
         Refusal: They cannot be written; what was there is untouched.
     """
-    try:
-        if os.path.lexists(path) and not Path(path).is_file():
-            raise _unwritten(path, "is not a regular file")
-        with _folder(path) as folder:
-            folder.write(Path(path).name, data)
-    except (OSError, ValueError) as exc:
-        raise _unwritten(path, _said(exc)) from exc
+    with held_back(path, data):
+        pass
+
+
+@contextmanager
+def held_back(path: str, data: bytes) -> Iterator[None]:
+    """
+    A file that is on the disk and gets its name when the ``with`` ends well.
+
+    Raises:
+        Refusal: It cannot be written; what was there is untouched.
+    """
+    if os.path.lexists(path) and not Path(path).is_file():
+        raise _unwritten(path, "is not a regular file")
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(_folder(path))
+            file = stack.enter_context(Unfinished(folder))
+            file.write(data)
+        except (OSError, ValueError) as exc:
+            raise _unwritten(path, _said(exc)) from exc
+        yield
+        try:
+            file.keep(Path(path).name)
+            folder.sync()
+        except OSError as exc:
+            raise _unwritten(path, _said(exc)) from exc
 
 
 def _folder(path: str) -> Folder:

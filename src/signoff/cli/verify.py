@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
 import click
@@ -147,6 +148,20 @@ def _written(terminal: Terminal, request: Request) -> int:
             code=Exit.UNWRITTEN,
             next_step="no verdict was left there; free the place or give --out another folder",
         ) from exc
+    except Refusal as exc:
+        if exc.code is Exit.UNWRITTEN:
+            _withdraw(request.out)
+        raise
+
+
+def _withdraw(folder: str) -> None:
+    """Take back the verdict of a run whose answer could not be given; the rest of it stays."""
+    from signoff.folder import Folder  # only after a failure
+    from signoff.rundir import VERDICT  # likewise
+
+    with suppress(OSError), Folder.open(folder) as opened:
+        opened.remove(VERDICT)
+        opened.sync()
 
 
 def _require_apart(request: Request) -> None:
@@ -173,7 +188,7 @@ def _verified(terminal: Terminal, request: Request, commit: Commit | None = None
     terminal.is_writing = True
     _keep(request, judged, commit)
     terminal.is_writing = False
-    _print(terminal, request, judged)
+    _answer(terminal, request, judged)
     return ending(report, contract.locked.contract, strict=request.strict)
 
 
@@ -228,21 +243,20 @@ def _weakened(request: Request, contract: ContractFile) -> tuple[str, ...]:
 
 
 def _keep(request: Request, judged: Judged, commit: Commit | None) -> None:
-    """Write what was asked for, the verdict of the run last; all of it or nothing."""
+    """
+    Write what was asked for: all of it, or nothing that reads as a pass.
+
+    The JUnit file is on the disk before the verdict is committed, and gets its name
+    after: neither can say that the work passed without the other.
+    """
     if request.junit is None:
         _commit(request, judged, commit)
         return
     from signoff.cli.junit import junit_xml  # only where it is asked for
-    from signoff.cli.outfile import remove_stale, write_file  # likewise
+    from signoff.cli.outfile import held_back  # likewise
 
-    done = False
-    try:
-        write_file(request.junit, junit_xml(judged.report, judged.contract.locked.contract))
+    with held_back(request.junit, junit_xml(judged.report, judged.contract.locked.contract)):
         _commit(request, judged, commit)
-        done = True
-    finally:
-        if not done:
-            remove_stale(request.junit)
 
 
 def _commit(request: Request, judged: Judged, commit: Commit | None) -> None:
@@ -255,6 +269,19 @@ def _commit(request: Request, judged: Judged, commit: Commit | None) -> None:
             text=request.text,
             limits=request.limits,
         )
+
+
+def _answer(terminal: Terminal, request: Request, judged: Judged) -> None:
+    """Print it; a pass that does not arrive is not left for others to find."""
+    try:
+        _print(terminal, request, judged)
+        terminal.flush()
+    except Refusal:
+        if request.junit:
+            from signoff.cli.outfile import remove_stale  # only after a failure
+
+            remove_stale(request.junit)
+        raise
 
 
 def _print(terminal: Terminal, request: Request, judged: Judged) -> None:
