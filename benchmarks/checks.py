@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
@@ -11,26 +12,25 @@ from jsonschema import Draft202012Validator
 
 from benchmarks import by_hand
 from benchmarks.row import Pair, Row
-from benchmarks.samples import FIELDS, FIVE, bad_outputs, output, plan
+from benchmarks.samples import FIELDS, FIVE, bad_outputs, judging, output, plan
 from benchmarks.timing import calling
-from signoff import STDLIB, Engine, Plan, Report, Subject
+from signoff import STDLIB, Engine, Outcome, Plan, Report, Subject, Verdict
 
 __all__ = ["ROWS"]
 
 
 def _judge() -> Pair:
-    prepared, good = plan(*FIVE), output()
-    subject = Subject(output=good)
+    judge, good = judging(*FIVE), output()
     return Pair(
-        ours=calling(prepared.judge, subject),
+        ours=calling(judge, Subject(output=good)),
         peer=calling(by_hand.holds, good),
-        answers=lambda: (_judged(prepared), [*map(by_hand.holds, [good, *bad_outputs()])]),
+        answers=lambda: (_judged(judge), [*map(by_hand.holds, [good, *bad_outputs()])]),
     )
 
 
-def _judged(prepared: Plan) -> list[bool]:
+def _judged(judge: Callable[[Subject], tuple[object, Verdict]]) -> list[bool]:
     subjects = (Subject(output=value) for value in [output(), *bad_outputs()])
-    return [prepared.judge(subject)[1].outcome.value == "passed" for subject in subjects]
+    return [judge(subject)[1].outcome is Outcome.PASSED for subject in subjects]
 
 
 def _report() -> Pair:
@@ -106,7 +106,7 @@ def _conforms(validator: Any, data: bytes) -> bool:
 ROWS: Final = (
     Row(
         name="five-judge",
-        ours="Plan.judge: results and verdict",
+        ours="Engine.judge: results, verdict",
         peer="five loops by hand",
         prepare=_judge,
         aim=2,

@@ -11,15 +11,16 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from time import perf_counter
 from typing import Any, Final
 
 from benchmarks.row import Pair, Row, Unavailable
-from benchmarks.samples import FIVE, OUTPUT_SCHEMA, bad_outputs, contract, output, plan
+from benchmarks.samples import FIVE, OUTPUT_SCHEMA, bad_outputs, contract, judging, output, plan
 from benchmarks.timing import Timed, calling
-from signoff import STDLIB, Engine, Plan, Subject
+from signoff import STDLIB, Engine, Result, Subject
 
 __all__ = ["ROWS", "VARIABLE"]
 
@@ -99,18 +100,18 @@ def _pair(criteria: Criteria, *, whole_report: bool) -> Pair:
     if not shared:
         runtime.close()
         raise Unavailable("the runtime knows none of the criteria")
-    prepared, engine, values = plan(*shared), Engine(STDLIB), [output(), *bad_outputs()]
+    values = [output(), *bad_outputs()]
+    judge = judging(*shared)
     subject = Subject(output=output())
-    ours = (
-        calling(engine.verify, prepared, subject)
-        if whole_report
-        else calling(prepared.judge, subject)
-    )
+    if whole_report:
+        ours = calling(Engine(STDLIB).verify, plan(*shared), subject, clock=perf_counter)
+    else:
+        ours = calling(judge, subject, clock=perf_counter)  # the clock that Node has
     return Pair(
         ours=ours,
         peer=runtime.timing(shared, output()),
         answers=lambda: (
-            [_judged(prepared, value) for value in values],
+            [_held(judge, value) for value in values],
             runtime.judged(shared, values),
         ),
         close=runtime.close,
@@ -118,15 +119,14 @@ def _pair(criteria: Criteria, *, whole_report: bool) -> Pair:
     )
 
 
-def _judged(prepared: Plan, value: Any) -> list[bool]:
-    results, _ = prepared.judge(Subject(output=value))
-    return [result.finding.status.holds for result in results]
+def _held(judge: Callable[[Subject], tuple[Sequence[Result], object]], value: Any) -> list[bool]:
+    return [result.finding.status.holds for result in judge(Subject(output=value))[0]]
 
 
 ROWS: Final = (
     Row(
         name="mindscript-judge",
-        ours="Plan.judge",
+        ours="Engine.judge",
         peer="MindScript verifyOutput, Node",
         prepare=partial(_pair, FIVE, whole_report=False),
     ),
@@ -139,7 +139,7 @@ ROWS: Final = (
     ),
     Row(
         name="mindscript-schema",
-        ours="Plan.judge, one json_schema",
+        ours="Engine.judge, one json_schema",
         peer="MindScript verifyOutput, Node",
         prepare=partial(_pair, [SCHEMA], whole_report=False),
         note="the peer compiles the schema each time",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import deepcopy
+from functools import partial
 from typing import Any, Final
 
 from benchmarks.row import Unavailable
-from signoff import STDLIB, Engine, Plan, lock
+from signoff import STDLIB, Engine, Plan, Result, Subject, Verdict, lock
 
 __all__ = [
     "FIELDS",
@@ -15,6 +17,7 @@ __all__ = [
     "OUTPUT_SCHEMA",
     "bad_outputs",
     "contract",
+    "judging",
     "output",
     "plan",
     "require",
@@ -113,6 +116,13 @@ def plan(*criteria: tuple[str, str, dict[str, Any]]) -> Plan:
     """
     require(*(verifier for _, verifier, _ in criteria))
     return Engine(STDLIB).prepare(lock(contract(*criteria), STDLIB))
+
+
+def judging(
+    *criteria: tuple[str, str, dict[str, Any]],
+) -> Callable[[Subject], tuple[tuple[Result, ...], Verdict]]:
+    """The engine's results and verdict on subjects, the criteria being prepared."""
+    return partial(Engine(STDLIB).judge, plan(*criteria))
 
 
 def require(*verifiers: str) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import jsonschema_rs
 
 from benchmarks.row import Pair, Row
-from benchmarks.samples import OUTPUT_SCHEMA, output, plan
+from benchmarks.samples import OUTPUT_SCHEMA, judging, output
 from benchmarks.timing import calling
-from signoff import Plan, Subject
+from signoff import Outcome, Subject, Verdict
 
 __all__ = ["ROWS"]
 
@@ -17,25 +18,25 @@ CRITERION: Final = ("shape", "json_schema", {"schema": OUTPUT_SCHEMA})
 
 
 def _valid() -> Pair:
-    prepared, validator = plan(CRITERION), jsonschema_rs.validator_for(OUTPUT_SCHEMA)
+    judge, validator = judging(CRITERION), jsonschema_rs.validator_for(OUTPUT_SCHEMA)
     good, bad = output(), _invalid_output()
     return Pair(
-        ours=calling(prepared.judge, Subject(output=good)),
+        ours=calling(judge, Subject(output=good)),
         peer=calling(validator.is_valid, good),
         answers=lambda: (
-            [_holds(prepared, value) for value in (good, bad)],
+            [_holds(judge, value) for value in (good, bad)],
             [validator.is_valid(value) for value in (good, bad)],
         ),
     )
 
 
 def _invalid() -> Pair:
-    prepared, validator = plan(CRITERION), jsonschema_rs.validator_for(OUTPUT_SCHEMA)
+    judge, validator = judging(CRITERION), jsonschema_rs.validator_for(OUTPUT_SCHEMA)
     bad = _invalid_output()
     return Pair(
-        ours=calling(prepared.judge, Subject(output=bad)),
+        ours=calling(judge, Subject(output=bad)),
         peer=calling(lambda: [*validator.iter_errors(bad)]),
-        answers=lambda: (_holds(prepared, bad), validator.is_valid(bad)),
+        answers=lambda: (_holds(judge, bad), validator.is_valid(bad)),
     )
 
 
@@ -48,14 +49,14 @@ def _invalid_output() -> list[dict[str, Any]]:
     return bad
 
 
-def _holds(prepared: Plan, value: Any) -> bool:
-    return prepared.judge(Subject(output=value))[1].outcome.value == "passed"
+def _holds(judge: Callable[[Subject], tuple[object, Verdict]], value: Any) -> bool:
+    return judge(Subject(output=value))[1].outcome is Outcome.PASSED
 
 
 ROWS: Final = (
     Row(
         name="schema-valid",
-        ours="Plan.judge, one json_schema",
+        ours="Engine.judge, one json_schema",
         peer="jsonschema-rs is_valid",
         prepare=_valid,
         aim=2,
@@ -63,7 +64,7 @@ ROWS: Final = (
     ),
     Row(
         name="schema-invalid",
-        ours="Plan.judge, one json_schema",
+        ours="Engine.judge, one json_schema",
         peer="jsonschema-rs iter_errors",
         prepare=_invalid,
         note="three faults, told in full",
