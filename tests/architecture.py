@@ -22,34 +22,47 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "signoff"
 # its layer from places to the left.  "x.*" is every module of the folder x, "x"
 # its __init__; modules that share a place may import each other without cycles.
 LAYERS: Mapping[str, tuple[str, ...]] = {
-    "words": ("_version", "errors", "interrupt", "status", "jsonvalue", "canonical", "strictjson"),
+    "words": (
+        "_version",
+        "errors",
+        "interrupt",
+        "status",
+        "jsonvalue",
+        "jsonlimits",
+        "canonical",
+        "exactjson",
+        "strictjson",
+    ),
     "nouns": ("model",),
     "means": (
         "params",
-        "text",
-        "beneath",
-        "filebytes",
         "folder",
         "evidence",
-        "jsonplaces",
-        "tomlplaces",
-        "tomltext",
-        "yamltext",
+        "document.text",
+        "document.beneath",
+        "document.filebytes",
+        "document.jsonplaces",
+        "document.tomlplaces",
+        "document.tomltext",
+        "document.yamltext",
         "document",
         "sandbox.*",
         "sandbox",
-        "schema_*",
+        "schema_engine.*",
+        "schema_engine",
+        "schema_param",
     ),
     "registry": ("registry", "foreign"),
     "checks": ("folding", "items", "verifiers.*", "verifiers", "probes.*", "probes"),
     "judgement": (
         "draft",
-        "contract",
         "lockfile",
+        "contract",
         "contractfile",
         "diff",
         "manual",
         "guard",
+        "plan",
         "engine",
         "quick",
         "policy",
@@ -102,12 +115,12 @@ LAZY = (
     "rich",
     "ruamel",
     "signal",
-    "signoff.beneath",  # ctypes
-    "signoff.jsonplaces",  # patterns that only a fault needs
+    "signoff.document.beneath",  # ctypes
+    "signoff.document.jsonplaces",  # patterns that only a fault needs
     "signoff.schema_engine",  # threads, processes and the survey of schemas
-    "signoff.tomlplaces",  # likewise
-    "signoff.tomltext",  # tomllib
-    "signoff.yamltext",  # ruamel.yaml
+    "signoff.document.tomlplaces",  # likewise
+    "signoff.document.tomltext",  # tomllib
+    "signoff.document.yamltext",  # ruamel.yaml
     "tomllib",
     "traceback",
     "xml",

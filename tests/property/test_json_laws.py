@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from signoff import exactjson
 from signoff.canonical import canonical_bytes, canonical_bytes_unchecked, digest, write_exactly
 from signoff.errors import JSONError
 from signoff.jsonvalue import (
@@ -337,6 +338,41 @@ def test_loaders_agree_on_mutated_texts() -> None:
     accepted, refused = fuzz(4000, seed=8785)
 
     assert min(accepted, refused) > 200
+
+
+def coarse_fuzz(rounds: int, seed: int) -> None:
+    """The exact reader and the decision for large texts accept the same, with the same value."""
+    chance = random.Random(seed)
+    vectors: Any = loads(VECTORS.read_bytes())
+    seeds = SEEDS * 30 + [case["text"].encode() for case in vectors["cases"] if "text" in case]
+    limits = [Limits(), Limits(last_key_wins=True), Limits(max_depth=3, max_digits=5)]
+    for _ in range(rounds):
+        data, limit = mutated(chance.choice(seeds), chance), chance.choice(limits)
+        exact, *coarse = (
+            value_or_none(door, data, limit) for door in (read_exactly, exactjson.decide, loads)
+        )
+        assert [exact, exact] == coarse, data
+
+
+def value_or_none(door: Any, data: bytes, limits: Limits) -> Any:
+    try:
+        return [typed(door(data, limits=limits))]
+    except JSONError:
+        return None
+
+
+def test_decisions_on_large_texts_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exactjson, "_CLOSELY", -1)
+    coarse_fuzz(4000, seed=8785)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(4))
+def test_decisions_on_large_texts_agree_very_often(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exactjson, "_CLOSELY", -1)
+    coarse_fuzz(50_000, seed)
 
 
 @pytest.mark.long
