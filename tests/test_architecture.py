@@ -123,7 +123,7 @@ def test_upward_import_is_noticed(module: str, line: str) -> None:
         ("", "from signoff.engine import Engine"),
         ("cli.verify", "from signoff.cli import shell"),
         ("cli", "from signoff.cli.verify import command"),
-        ("schema_engine", "from signoff.schema_rules import check"),
+        ("schema_engine", "from signoff.schema_engine.rules import check"),
         ("engine", "from signoffice import main"),
     ],
 )

@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from signoff.contract import lock, seal
+from signoff.contract import lock
 from signoff.engine import Engine
 from signoff.errors import ContractError
+from signoff.lockfile import seal
 from signoff.model import Contract, Criterion, LockedContract, Subject
 from signoff.probes import PROBES
 from signoff.strictjson import loads
@@ -21,11 +22,16 @@ REGISTRY = STDLIB | PROBES
 FILES = sorted(FOLDER.glob("*.json"))
 
 
+def vectors(file: Path) -> dict[str, Any]:
+    document: Any = loads(file.read_bytes())
+    assert isinstance(document, dict)
+    return document
+
+
 def cases() -> list[Any]:
     found = []
     for file in FILES:
-        document = loads(file.read_bytes())
-        assert isinstance(document, dict)
+        document = vectors(file)
         for case in document["cases"]:
             assert isinstance(case, dict)
             assert {"expect", "faults"} & set(case), (file.name, case)
@@ -88,8 +94,7 @@ def test_fault_of_a_contract_locked_elsewhere_is_an_error(
 
 @pytest.mark.parametrize("id_", REGISTRY.ids())
 def test_every_verifier_has_vectors_of_each_kind(id_: str) -> None:
-    document = loads((FOLDER / f"{id_}.json").read_bytes())
-    assert isinstance(document, dict)
+    document = vectors(FOLDER / f"{id_}.json")
     statuses = {case["expect"]["status"] for case in document["cases"] if "expect" in case}
 
     assert {"pass", "fail"} <= statuses

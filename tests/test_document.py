@@ -18,10 +18,9 @@ from signoff.document import (
     parse_yaml,
     read_document,
 )
-from signoff.errors import DocumentError
+from signoff.errors import DocumentError, TextError
 from signoff.jsonvalue import json_equal
 from signoff.strictjson import Limits
-from signoff.text import TextError
 
 JSON_CONTRACT = """\
 {
@@ -236,7 +235,7 @@ def test_a_name_is_shown_without_anything_that_acts_on_a_terminal(tmp_path: Path
 def test_no_format_pays_for_another() -> None:
     code = (
         "import sys; from signoff.document import parse_document as read;"
-        "heavy = {'ruamel.yaml', 'tomllib', 'ctypes', 'signoff.jsonplaces'};"
+        "heavy = {'ruamel.yaml', 'tomllib', 'ctypes', 'signoff.document.jsonplaces'};"
         "read(b'{}', 'a.json'); print(*sorted(heavy & {*sys.modules}));"
         "read(b'a = 1', 'a.toml'); print(*sorted(heavy & {*sys.modules}))"
     )

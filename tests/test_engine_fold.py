@@ -13,6 +13,8 @@ from signoff.model import Criterion, Finding, Result
 from signoff.status import Cause, Status
 
 FILE = Path(__file__).parent.parent / "conformance" / "fold.json"
+STATUS = {status.value: status for status in Status}
+CAUSE = {cause.value: cause for cause in Cause}
 CASES = msgspec.json.decode(FILE.read_bytes())["cases"]
 
 
@@ -23,9 +25,9 @@ def test_vector_holds(case: dict[str, Any]) -> None:
         Result(
             criterion=result["criterion"],
             finding=Finding(
-                status=Status(result["status"]),
+                status=STATUS[result["status"]],
                 detail="",
-                cause=Cause(result["cause"]) if "cause" in result else None,
+                cause=CAUSE[result["cause"]] if "cause" in result else None,
             ),
         )
         for result in case["results"]

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from signoff import beneath
+from signoff.document import beneath
+from signoff.document.filebytes import read_bytes, read_stdin
 from signoff.errors import DocumentError
-from signoff.filebytes import read_bytes, read_stdin
 
 NOBODY = 65534
 

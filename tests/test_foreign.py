@@ -230,7 +230,7 @@ def test_function_that_changes_its_params_changes_them_for_itself_alone() -> Non
     contract = locked(registry, {"list": []})
     plan = Engine(registry).prepare(contract)
     for _ in range(2):
-        plan.judge(Subject(output={"items": [1, 2.5]}))
+        Engine(registry).judge(plan, Subject(output={"items": [1, 2.5]}))
 
     assert [[], []] == seen
     assert {"list": []} == contract.contract.criteria[0].params

@@ -7,14 +7,9 @@ from typing import Any
 
 import pytest
 
+from signoff.errors import SchemaError
 from signoff.jsonvalue import JSON
-from signoff.schema_engine import (
-    Formats,
-    References,
-    SchemaError,
-    SchemaRules,
-    compile_schema,
-)
+from signoff.schema_engine import Formats, References, SchemaRules, compile_schema
 from signoff.strictjson import loads
 
 FOLDER = Path(__file__).parent / "data" / "json-schema-test-suite" / "draft2020-12"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from signoff.jsonplaces import JSONPlaces
+from signoff.document.jsonplaces import JSONPlaces
 
 TEXT = ' {"a" : [1, {"b]": "}\\""} ,true],\n "c/d~": {}, "\\u00e9": -1.5e3, "": null}\n'
 

@@ -6,22 +6,20 @@ from typing import Any
 import pytest
 
 from signoff import schema_engine
+from signoff.errors import SchemaError, SchemaNotJudged, SchemaTimeout
 from signoff.jsonvalue import JSON
 from signoff.schema_engine import (
     CONTRACT_RULES,
     FOREIGN_RULES,
     CompiledSchema,
     Formats,
-    SchemaError,
-    SchemaNotJudged,
-    SchemaTimeout,
     compile_canonical,
     compile_schema,
     schema_engines,
 )
-from signoff.schema_messages import violations
-from signoff.schema_native import validator
-from signoff.schema_survey import survey
+from signoff.schema_engine.messages import violations
+from signoff.schema_engine.native import validator
+from signoff.schema_engine.survey import survey
 from signoff.strictjson import Limits, loads
 
 FOLDER = Path(__file__).resolve().parent.parent / "conformance" / "schema"

@@ -15,9 +15,11 @@ from typing import Any
 
 import pytest
 
-from signoff import schema_process, schema_worker
+from signoff.errors import SchemaNotJudged, SchemaTimeout
 from signoff.jsonvalue import JSON
-from signoff.schema_engine import SchemaNotJudged, SchemaTimeout, compile_schema
+from signoff.schema_engine import compile_schema
+from signoff.schema_engine import process as schema_process
+from signoff.schema_engine import worker as schema_worker
 
 TREE: JSON = {"type": "object", "properties": {"kids": {"items": {"$ref": "#"}}}}
 
@@ -106,7 +108,7 @@ def test_library_that_refuses_is_no_answer() -> None:
 
 
 def test_memory_is_limited() -> None:
-    script = "from signoff import schema_worker as w; w._limit(); bytearray(w.MEMORY_BYTES)"
+    script = "from signoff.schema_engine import worker as w; w._limit(); bytearray(w.MEMORY_BYTES)"
     ran = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False
     )

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from signoff.document import parse_document, parse_toml
+from signoff.document.text import MAX_TOML_BYTES
+from signoff.errors import TextError
 from signoff.strictjson import Limits
-from signoff.text import MAX_TOML_BYTES, TextError
 
 PLACES = Path(__file__).parent.parent / "conformance" / "documents" / "toml_places.json"
 

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from signoff.document import parse_document, parse_yaml
+from signoff.document.text import MAX_YAML_BYTES
+from signoff.errors import TextError
 from signoff.jsonvalue import json_equal
 from signoff.strictjson import Limits
-from signoff.text import MAX_YAML_BYTES, TextError
 
 SCALARS = Path(__file__).parent.parent / "conformance" / "documents" / "yaml_scalars.json"
 

@@ -15,7 +15,7 @@ from signoff._version import __version__
 
 _HOME = {
     "Engine": "engine",
-    "Plan": "engine",
+    "Plan": "plan",
     "judge": "engine",
     "lock": "contract",
     "verify": "quick",

@@ -2,7 +2,6 @@ from signoff._version import __version__ as __version__
 from signoff.contract import lock as lock
 from signoff.contractfile import load_contract as load_contract
 from signoff.engine import Engine as Engine
-from signoff.engine import Plan as Plan
 from signoff.engine import judge as judge
 from signoff.errors import ContractError as ContractError
 from signoff.errors import DocumentError as DocumentError
@@ -43,10 +42,11 @@ from signoff.params import Count as Count
 from signoff.params import FieldName as FieldName
 from signoff.params import Number as Number
 from signoff.params import Pointer as Pointer
+from signoff.plan import Plan as Plan
 from signoff.probes import PROBES as PROBES
 from signoff.quick import verify as verify
-from signoff.registry import Check as Check
 from signoff.registry import EACH as EACH
+from signoff.registry import Check as Check
 from signoff.registry import Powers as Powers
 from signoff.registry import Registry as Registry
 from signoff.registry import Verifier as Verifier

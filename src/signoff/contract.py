@@ -13,14 +13,14 @@ from typing import Any
 
 import msgspec
 
-from signoff.canonical import canonical_bytes, digest_bytes
-from signoff.draft import read_draft
-from signoff.errors import ContractError, Fault, LockCorrupt, NotInstalled, ParamsError
+from signoff.draft import document_of, read_draft
+from signoff.errors import ContractError, Fault, NotInstalled, ParamsError
 from signoff.jsonvalue import JSON, shown
+from signoff.lockfile import seal
 from signoff.model import Contract, Criterion, LockedContract
 from signoff.registry import Check, Registry
 
-__all__ = ["bind_criterion", "check_lock", "lock", "seal"]
+__all__ = ["bind_criterion", "lock"]
 
 
 def lock(
@@ -41,53 +41,25 @@ def lock(
     Raises:
         ContractError: With every fault, in document order, places as JSON Pointers.
     """
-    document = _document(contract)
+    document = document_of(contract)
     draft = read_draft(document)
-    faults, criteria = list(draft.faults), list[Criterion]()
-    warnings, sources = list[str](), dict[str, str]()
+    faults, criteria, warnings = list(draft.faults), list[Criterion](), list[str]()
     for index, written in draft.criteria:
         where = f"/criteria/{index}"
         try:
-            criterion = _rewritten(written, registry, folder)
-            check = bind_criterion(criterion, registry)
+            criterion, check = _bound(written, registry, folder)
         except ParamsError as exc:
-            place = where if registry.get(written.verifier) else f"{where}/verifier"
-            faults += (_placed(fault, place) for fault in exc.faults)
+            known = registry.get(written.verifier) is not None
+            faults += (_placed(fault, where, known=known) for fault in exc.faults)
         except NotInstalled as exc:
             faults.append(Fault(f"{where}/verifier", str(exc)))
         else:
             criteria.append(criterion)
-            sources[criterion.verifier] = _source(criterion, registry)
             warnings += (f"{criterion.id}: {text}" for text in getattr(check, "warnings", ()))
     if faults:
         raise ContractError(tuple(sorted(faults, key=_position)))
+    sources = {v.id: v.source for v in registry if v.id in {one.verifier for one in criteria}}
     return seal(draft.contract(tuple(criteria)), sources, tuple(warnings))
-
-
-def seal(
-    contract: Contract, verifiers: dict[str, str], warnings: tuple[str, ...]
-) -> LockedContract:
-    """The contract with its digest; it checks nothing, ``lock`` and lock files do."""
-    canonical = canonical_bytes(_document(contract))
-    return LockedContract(
-        canonical=canonical,
-        digest=digest_bytes(canonical),
-        verifiers=dict(sorted(verifiers.items())),
-        warnings=warnings,
-    )
-
-
-def check_lock(locked: LockedContract) -> None:
-    """
-    Nothing, if the locked contract has its digest.
-
-    Raises:
-        LockCorrupt: It has another.
-    """
-    found = digest_bytes(locked.canonical)
-    if found != locked.digest:
-        message = f"digest must be {found}, got {shown(str(locked.digest))}"
-        raise LockCorrupt((Fault("/digest", message),))
 
 
 def bind_criterion(criterion: Criterion, registry: Registry) -> Check:
@@ -106,29 +78,32 @@ def bind_criterion(criterion: Criterion, registry: Registry) -> Check:
     return verifier.bind(criterion.params, registry.powers)
 
 
-def _document(contract: Contract | Mapping[str, Any] | JSON) -> Any:
-    if not isinstance(contract, Contract):
-        return contract
-    document = msgspec.to_builtins(contract)
-    return document | {"criteria": list(document["criteria"])}
-
-
-def _rewritten(criterion: Criterion, registry: Registry, folder: Path | None) -> Criterion:
-    verifier = registry.get(criterion.verifier)
+def _bound(written: Criterion, registry: Registry, folder: Path | None) -> tuple[Criterion, Check]:
+    """The criterion as it is locked, and its check."""
+    verifier = registry.get(written.verifier)
     if verifier is None or verifier.rewrite is None:
-        return criterion
-    params = verifier.rewrite(dict(criterion.params), folder)
-    return msgspec.structs.replace(criterion, params=params)
+        return written, bind_criterion(written, registry)
+    try:
+        params = verifier.rewrite(dict(written.params), folder)
+    except ParamsError as exc:
+        raise ParamsError(exc.faults + _others(written, registry, exc.faults)) from exc
+    criterion = msgspec.structs.replace(written, params=params)
+    return criterion, bind_criterion(criterion, registry)
 
 
-def _source(criterion: Criterion, registry: Registry) -> str:
-    verifier = registry.get(criterion.verifier)
-    return "" if verifier is None else verifier.source
+def _others(written: Criterion, registry: Registry, faults: tuple[Fault, ...]) -> tuple[Fault, ...]:
+    """The faults of other parameters than those that were found already."""
+    known = {fault.where for fault in faults}
+    try:
+        bind_criterion(written, registry)
+    except ParamsError as exc:
+        return tuple(fault for fault in exc.faults if fault.where not in known)
+    return ()
 
 
-def _placed(fault: Fault, where: str) -> Fault:
-    base = where if where.endswith("/verifier") else f"{where}/params"
-    return Fault(base + fault.where, fault.message, got=fault.got, known=fault.known)
+def _placed(fault: Fault, where: str, *, known: bool) -> Fault:
+    place = f"{where}/params{fault.where}" if known else f"{where}/verifier"
+    return Fault(place, fault.message, got=fault.got, known=fault.known)
 
 
 def _position(fault: Fault) -> int:

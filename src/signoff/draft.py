@@ -8,9 +8,10 @@ faults of its parameters can be listed together with the faults of its shape.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
+import msgspec
 from msgspec import Struct
 
 from signoff.canonical import require_json
@@ -18,7 +19,7 @@ from signoff.errors import Fault
 from signoff.jsonvalue import JSON, join_pointer, json_type, shown
 from signoff.model import Contract, Criterion, Isolation
 
-__all__ = ["Draft", "read_draft"]
+__all__ = ["Draft", "document_of", "read_draft"]
 
 MAX_CRITERIA = 10_000
 MAX_ID = 200
@@ -49,6 +50,14 @@ class Draft(Struct, kw_only=True):
         return Contract(
             id=self.id, title=self.title, min_isolation=self.min_isolation, criteria=criteria
         )
+
+
+def document_of(contract: Contract | Mapping[str, Any] | JSON) -> Any:
+    """The document of a contract; anything else as it is."""
+    if not isinstance(contract, Contract):
+        return contract
+    document = msgspec.to_builtins(contract)
+    return document | {"criteria": list(document["criteria"])}
 
 
 def read_draft(document: Any) -> Draft:

@@ -13,14 +13,12 @@ from time import perf_counter
 from typing import Any
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import UNSET
 from msgspec.structs import replace
 
-from signoff._version import __version__
 from signoff.canonical import canonical_bytes
-from signoff.contract import bind_criterion, check_lock
-from signoff.errors import NotInstalled, NotJudged, ParamsError
-from signoff.guard import always, broken, has_bytes, sound, threw
+from signoff.errors import NotJudged
+from signoff.guard import broken, found_by, has_bytes, message_of
 from signoff.interrupt import is_from_a_person
 from signoff.jsonvalue import shown
 from signoff.model import (
@@ -34,49 +32,11 @@ from signoff.model import (
     failed,
     skipped,
 )
-from signoff.registry import Check, Registry
+from signoff.plan import Bound, Plan, prepare
+from signoff.registry import Registry
 from signoff.status import Cause, Outcome, Status
 
-__all__ = ["Engine", "Plan", "judge"]
-
-
-class Bound(Struct, frozen=True, kw_only=True):
-    """A criterion and its check; ``own`` checks are not suspected of changing the output."""
-
-    criterion: Criterion
-    check: Check
-    own: bool
-
-
-class Plan(Struct, frozen=True, kw_only=True):
-    """
-    A contract with its checks bound, ready for any number of subjects.
-
-    Args:
-        locked: The contract that was prepared.
-        contract_id: Its id.
-        bound: Its criteria with their checks, in contract order.
-        engines: Names and versions of the programs that decide.
-    """
-
-    locked: LockedContract
-    contract_id: str
-    bound: tuple[Bound, ...]
-    engines: dict[str, str]
-
-    @property
-    def criteria(self) -> Iterator[Criterion]:
-        """The criteria in contract order."""
-        return (entry.criterion for entry in self.bound)
-
-    def judge(
-        self, subject: Subject, *, fail_fast: bool = False
-    ) -> tuple[tuple[Result, ...], Verdict]:
-        """Results and verdict alone: no digest of the output, no time of day, no names."""
-        if not all(entry.own for entry in self.bound):
-            subject = _digested(subject)
-        results = tuple(_results(self.bound, subject, fail_fast=fail_fast))
-        return results, judge(self.criteria, results)
+__all__ = ["Engine", "judge"]
 
 
 class Engine:
@@ -97,23 +57,8 @@ class Engine:
         self._clock = clock
 
     def prepare(self, locked: LockedContract) -> Plan:
-        """
-        Bind the contract's checks once, for any number of subjects.
-
-        A criterion that this registry cannot bind gets a check that answers error.
-
-        Raises:
-            LockCorrupt: The locked contract does not have its digest.
-        """
-        check_lock(locked)
-        contract = locked.contract
-        engines = {"signoff": __version__}
-        for id_ in dict.fromkeys(criterion.verifier for criterion in contract.criteria):
-            verifier = self.registry.get(id_)
-            if verifier is not None and verifier.engines is not None:
-                engines |= verifier.engines()
-        bound = tuple(self._bind(criterion) for criterion in contract.criteria)
-        return Plan(locked=locked, contract_id=contract.id, bound=bound, engines=engines)
+        """The contract with its checks bound once, for any number of subjects; see ``prepare``."""
+        return prepare(locked, self.registry)
 
     def verify(
         self,
@@ -159,16 +104,11 @@ class Engine:
             warnings=plan.locked.warnings,
         )
 
-    def _bind(self, criterion: Criterion) -> Bound:
-        verifier = self.registry.get(criterion.verifier)
-        try:
-            check = bind_criterion(criterion, self.registry)
-        except ParamsError as exc:
-            cause = Cause.NO_SUCH_VERIFIER if verifier is None else Cause.BAD_PARAMS
-            check = always(broken(f"{exc}.", cause))
-        except NotInstalled as exc:
-            check = always(broken(f"{exc}.", Cause.NOT_INSTALLED))
-        return Bound(criterion=criterion, check=check, own=verifier is None or verifier.own)
+    def judge(self, plan: Plan, subject: Subject) -> tuple[tuple[Result, ...], Verdict]:
+        """Results and verdict alone: no digest of the output, no time of day, no names."""
+        subject = subject if plan.own else _digested(subject)
+        results = tuple(_results(plan.bound, subject, fail_fast=False))
+        return results, judge(plan.criteria, results)
 
 
 def judge(criteria: Iterable[Criterion], results: Iterable[Result]) -> Verdict:
@@ -211,14 +151,11 @@ def _results(bound: Iterable[Bound], subject: Subject, *, fail_fast: bool) -> It
             finding = skipped(f'Not run after "{shown(stopped_by)}" did not hold.')
         elif subject.output_fault is not None:
             finding = failed(f"Output is not JSON: {subject.output_fault}", cause=Cause.BAD_OUTPUT)
-        elif entry.own:
-            finding = _found(entry, subject)
-        elif subject.output is UNSET:
-            finding = _found(entry, replace(subject))
         else:
-            before = canonical_bytes(subject.output) if before is None else before
-            finding = _found(entry, replace(subject))
-            if not has_bytes(subject.output, before):
+            if not entry.own and before is None and subject.output is not UNSET:
+                before = canonical_bytes(subject.output)
+            finding = _finding(entry, subject)
+            if not entry.own and before is not None and not has_bytes(subject.output, before):
                 finding = broken("Verifier changed the output.")
                 subject = replace(subject, output=msgspec.json.decode(before))
         if fail_fast and entry.criterion.required and not finding.status.holds:
@@ -227,13 +164,11 @@ def _results(bound: Iterable[Bound], subject: Subject, *, fail_fast: bool) -> It
         yield Result(criterion=entry.criterion.id, finding=finding, elapsed_s=elapsed_s)
 
 
-def _found(entry: Bound, subject: Subject) -> Finding:
-    found = _attempt(entry.check, subject)
-    if isinstance(found, NotJudged):
-        found = found.finding
-    if isinstance(found, BaseException):
-        return threw(found, _attempt(str, found))
-    return sound(found, own=entry.own)
+def _finding(entry: Bound, subject: Subject) -> Finding:
+    answer = _attempt(entry.check, subject)
+    if issubclass(type(answer), BaseException) and type(answer) is not NotJudged:
+        return broken(message_of(answer, _attempt(str, answer)))
+    return found_by(answer, own=entry.own)
 
 
 def _attempt(call: Callable[[Any], Any], argument: object) -> Any:

@@ -4,9 +4,13 @@ Every exception that signoff raises, in one tree.
     SignoffError
     ├── JSONError            a text is not strict JSON, or exceeds a limit
     ├── DocumentError        a file or document cannot be read at all
+    │   └── TextError        its text is not a document of its format: carries the place
     ├── ContractError        a contract cannot be locked: carries every fault
     │   └── LockCorrupt      a lock file does not have the digest it states
     ├── ParamsError          parameters that a verifier refuses
+    ├── SchemaError          a JSON Schema that cannot be used: carries every fault
+    ├── SchemaNotJudged      the schema engine came to no answer about a value
+    │   └── SchemaTimeout    it was stopped because it took too long
     ├── DuplicateVerifier    two verifiers with one id
     ├── NotInstalled         an optional package is absent: names the extra
     ├── NotJudged            a check ends early with the finding it carries
@@ -39,7 +43,11 @@ __all__ = [
     "ParamsError",
     "RunUnreadable",
     "RunUnwritable",
+    "SchemaError",
+    "SchemaNotJudged",
+    "SchemaTimeout",
     "SignoffError",
+    "TextError",
     "VerdictError",
 ]
 
@@ -104,6 +112,30 @@ class DocumentError(SignoffError):
     """A file or document cannot be read: absent, a folder, too large, not JSON, YAML or TOML."""
 
 
+class TextError(DocumentError):
+    """
+    A text is not a document of its format, or exceeds a limit.
+
+    Args:
+        reason: What is wrong, without a full stop and without the place.
+        source: Name of the file, ``""`` while it is not known.
+        line: 1-based line of the fault, 0 when it has no single place.
+        column: 1-based column of the fault in code points, 0 when it has no single place.
+    """
+
+    def __init__(self, reason: str, *, source: str = "", line: int = 0, column: int = 0) -> None:
+        place = f":{line}:{column}" if line else ""
+        super().__init__(f"{source}{place}: {reason}".removeprefix(": ").removeprefix(":"))
+        self.reason = reason
+        self.source = source
+        self.line = line
+        self.column = column
+
+    def named(self, source: str) -> TextError:
+        """The same fault in the file of that name."""
+        return TextError(self.reason, source=source, line=self.line, column=self.column)
+
+
 class ContractError(SignoffError):
     """
     A contract cannot be locked.
@@ -136,6 +168,27 @@ class ParamsError(SignoffError, ValueError):
     def __init__(self, faults: str | tuple[Fault, ...], *, where: str = "") -> None:
         self.faults = (Fault(where, faults),) if isinstance(faults, str) else faults
         super().__init__("; ".join(fault.message for fault in self.faults))
+
+
+class SchemaError(SignoffError, ValueError):
+    """
+    A schema that cannot be used.
+
+    Args:
+        faults: Every fault that was found, sorted by place; ``where`` is a pointer into the schema.
+    """
+
+    def __init__(self, faults: tuple[Fault, ...]) -> None:
+        super().__init__("; ".join(str(fault) for fault in faults))
+        self.faults = faults
+
+
+class SchemaNotJudged(SignoffError):
+    """The engine came to no answer about a value: it died or was stopped."""
+
+
+class SchemaTimeout(SchemaNotJudged):
+    """The engine was stopped because it took too long."""
 
 
 class DuplicateVerifier(SignoffError):

@@ -14,11 +14,12 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from signoff.contract import check_lock
-from signoff.engine import Engine, Plan
+from signoff.engine import Engine
 from signoff.errors import RunUnreadable
 from signoff.jsonvalue import shown
+from signoff.lockfile import check_lock
 from signoff.model import Finding, LockedContract, Report, Subject
+from signoff.plan import Plan
 from signoff.probes import PROBES
 from signoff.record import subject_of
 from signoff.registry import Powers, Registry
@@ -86,8 +87,9 @@ def gate(
     if problems:
         return GateReport(outcome=Outcome.FAILED, problems=tuple(problems), report=run.report)
     subject = run.subject if output is None else _given(run, output, problems)
-    plan = Engine(registry.with_powers(_pure(registry.powers))).prepare(contract)
-    again = _judged_again(plan, run, subject, probes)
+    engine = Engine(registry.with_powers(_pure(registry.powers)))
+    plan = engine.prepare(contract)
+    again = _judged_again(engine, plan, run, subject, probes)
     problems += _unknown(plan, registry)
     problems += _differences(run.report, plan, again)
     if strict:
@@ -127,7 +129,7 @@ def _pure(powers: Powers) -> Powers:
 
 
 def _judged_again(
-    plan: Plan, run: Run, subject: Subject, probes: Registry
+    engine: Engine, plan: Plan, run: Run, subject: Subject, probes: Registry
 ) -> Mapping[str, Finding]:
     """New findings by criterion, for every criterion that can be judged from the record."""
     chosen = tuple(
@@ -136,7 +138,7 @@ def _judged_again(
         if probes.get(entry.criterion.verifier) is None
         and run.report.result(entry.criterion.id).finding.status is not Status.SKIPPED
     )
-    results, _ = msgspec.structs.replace(plan, bound=chosen).judge(subject)
+    results, _ = engine.judge(msgspec.structs.replace(plan, bound=chosen), subject)
     return {result.criterion: result.finding for result in results}
 
 

@@ -2,25 +2,30 @@
 What a check gave back, held to its type: nothing a check returns is taken on trust.
 
 The engine catches what a check raises; this module turns that, and whatever
-else came back, into a finding.
+else came back, into a finding.  What foreign code hands over is looked at only
+through ``type``, which it cannot overrule.
 """
 
 from __future__ import annotations
 
-import math
+import copy
+import sys
 from typing import TypeGuard
 
 import msgspec
+from msgspec.structs import replace
 
 from signoff.canonical import canonical_bytes, require_json
-from signoff.jsonvalue import JSON, is_number, shown
+from signoff.errors import NotJudged
+from signoff.jsonvalue import JSON, is_number, parse_pointer, shown
 from signoff.model import Evidence, Finding
 from signoff.registry import Check
 from signoff.status import Cause, Status
 
-__all__ = ["always", "broken", "has_bytes", "sound", "threw"]
+__all__ = ["always", "apart", "broken", "found_by", "has_bytes", "message_of"]
 
 MAX_DETAIL = 4_096
+MAX_SCORE = sys.float_info.max
 
 
 def broken(detail: str, cause: Cause = Cause.VERIFIER_BROKE) -> Finding:
@@ -33,19 +38,30 @@ def always(finding: Finding) -> Check:
     return lambda _: finding
 
 
-def threw(exc: BaseException, message: object) -> Finding:
-    """What a check that raised comes to; ``message`` is what ``str`` made of the exception."""
-    text = shown(message) if type(message) is str else ""
-    return broken(f"Verifier threw: {text or type(exc).__name__}")
+def apart(check: Check) -> Check:
+    """A foreign check that gets a subject, and an input, of its own."""
+    return lambda subject: check(replace(subject, input=copy.deepcopy(subject.input)))
 
 
-def sound(found: object, *, own: bool) -> Finding:
-    """The finding, if it is one through and through; signoff's own checks are looked at less closely."""
-    if not _is_finding(found) or not (own or _survives_encoding(found)):
+def found_by(answer: object, *, own: bool) -> Finding:
+    """
+    The finding in what a check returned or raised.
+
+    Args:
+        answer: What it returned, or the exception.
+        own: The check is one of signoff's own, and is looked at less closely.
+    """
+    if type(answer) is NotJudged:
+        answer = vars(answer).get("finding")
+    if not _is_finding(answer) or not (own or _can_be_kept(answer)):
         return broken("Verifier returned no finding.")
-    if own:
-        return found
-    return msgspec.structs.replace(found, detail=shown(found.detail, MAX_DETAIL))
+    return answer if own else replace(answer, detail=shown(answer.detail, MAX_DETAIL))
+
+
+def message_of(exc: BaseException, text: object) -> str:
+    """What is told of an exception: what ``str`` made of it, else the name of its type."""
+    name: str = type.__dict__["__name__"].__get__(type(exc))
+    return f"Verifier threw: {shown(text if type(text) is str and text else name)}"
 
 
 def has_bytes(output: JSON, canonical: bytes) -> bool:
@@ -62,15 +78,21 @@ def _is_finding(found: object) -> TypeGuard[Finding]:
         and type(found.status) is Status
         and type(found.detail) is str
         and (found.cause is None or (type(found.cause) is Cause and not found.status.holds))
-        and (found.score is None or (is_number(found.score) and math.isfinite(found.score)))
+        and (found.score is None or (is_number(found.score) and abs(found.score) <= MAX_SCORE))
     )
 
 
-def _survives_encoding(found: Finding) -> bool:
-    """The finding decodes as what it was encoded from, so a report that holds it can be kept."""
+def _can_be_kept(found: Finding) -> bool:
+    """The rest of a foreign finding has its types too, and decodes as what it was encoded from."""
     try:
+        if found.at is not None:
+            parse_pointer(found.at)
         require_json(found.data)
-        again = msgspec.json.decode(msgspec.json.encode(found), type=Finding)
-    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
+        msgspec.json.decode(msgspec.json.encode(found), type=Finding)
+    except (AttributeError, TypeError, ValueError, RecursionError, msgspec.MsgspecError):
         return False
-    return again.status is found.status and all(type(one) is Evidence for one in found.evidence)
+    return (
+        found.status is not Status.SKIPPED
+        and type(found.evidence) is tuple
+        and all(type(entry) is Evidence for entry in found.evidence)
+    )

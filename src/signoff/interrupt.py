@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from types import CodeType, TracebackType
+from typing import Any
 
 __all__ = ["is_from_a_person"]
 
@@ -15,9 +16,9 @@ def is_from_a_person(exc: BaseException) -> bool:
     Python's own handler is written in C and leaves no frame: the exception
     surfaces between two instructions of whatever was running.  One that code
     raises surfaces at a ``raise`` statement, unless that statement is in the
-    handler that the program installed for SIGINT.
+    handler that the program installed for SIGINT.  A subclass is always code's.
     """
-    if not isinstance(exc, KeyboardInterrupt):
+    if type(exc) is not KeyboardInterrupt:
         return False
     place = _last(exc.__traceback__)
     if place is None:
@@ -33,7 +34,11 @@ def _last(place: TracebackType | None) -> TracebackType | None:
 
 
 def _handler_code() -> CodeType | None:
-    return getattr(signal.getsignal(signal.SIGINT), "__code__", None)
+    """The code of the program's handler, also where it is a bound method or a partial of one."""
+    handler: Any = signal.getsignal(signal.SIGINT)
+    while hasattr(handler, "func"):
+        handler = handler.func
+    return getattr(getattr(handler, "__func__", handler), "__code__", None)
 
 
 def _is_raise(code: CodeType, offset: int) -> bool:

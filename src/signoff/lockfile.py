@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 
-from signoff.contract import check_lock, seal
-from signoff.draft import read_draft
-from signoff.errors import ContractError, Fault
-from signoff.jsonvalue import JSON, json_type
+from signoff.canonical import canonical_bytes, digest_bytes
+from signoff.draft import document_of, read_draft
+from signoff.errors import ContractError, Fault, LockCorrupt
+from signoff.jsonvalue import JSON, json_type, shown
 from signoff.model import Contract, LockedContract
 
-__all__ = ["FORMAT", "encode_lock", "is_lock", "read_lock"]
+__all__ = ["FORMAT", "check_lock", "encode_lock", "is_lock", "read_lock", "seal"]
 
 FORMAT = "signoff-lock/1"
 
@@ -29,6 +29,32 @@ class LockFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     digest: str
     verifiers: dict[str, str]
     warnings: tuple[str, ...] = ()
+
+
+def seal(
+    contract: Contract, verifiers: dict[str, str], warnings: tuple[str, ...]
+) -> LockedContract:
+    """The contract with its digest; it checks nothing, ``lock`` and lock files do."""
+    canonical = canonical_bytes(document_of(contract))
+    return LockedContract(
+        canonical=canonical,
+        digest=digest_bytes(canonical),
+        verifiers=dict(sorted(verifiers.items())),
+        warnings=warnings,
+    )
+
+
+def check_lock(locked: LockedContract) -> None:
+    """
+    Nothing, if the locked contract has its digest.
+
+    Raises:
+        LockCorrupt: It has another.
+    """
+    found = digest_bytes(locked.canonical)
+    if found != locked.digest:
+        message = f"digest must be {found}, got {shown(str(locked.digest))}"
+        raise LockCorrupt((Fault("/digest", message),))
 
 
 def is_lock(document: JSON) -> bool:

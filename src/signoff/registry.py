@@ -35,6 +35,7 @@ __all__ = [
 ]
 
 MAX_PARAMS_BYTES = 262_144
+MAX_PARAMS_DEPTH = 64
 MAX_SAFE_INTEGER = 2**53 - 1
 
 Check = Callable[[Subject], Finding]
@@ -83,8 +84,9 @@ def reads(check: C, *paths: FieldPath) -> C:
     """
     The same check, saying which places of the output it reads and no others.
 
-    A path is a pointer's tokens, ``EACH`` standing for every item.  A check that
-    says nothing may read everything.
+    A path is a pointer's tokens, ``EACH`` standing for every item.  What lies on the
+    way is seen too: the types there, an array's length.  A check that says nothing
+    may read everything.
     """
     check.reads = paths  # type: ignore[attr-defined]  # functions carry attributes
     return check
@@ -157,10 +159,12 @@ class Verifier(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         _bounded(params)
         extra = {"powers": powers} if self.wants_powers else {}
         if self.free_params:
+            _shallow(params)
             return self.factory(dict(params))
         values, faults = self._read(params)
         if faults:
             raise ParamsError(tuple(faults))
+        _shallow(params)
         return self.factory(**values, **extra)
 
     def _read(self, params: Mapping[str, JSON]) -> tuple[dict[str, Any], list[Fault]]:
@@ -200,7 +204,26 @@ def _bounded(params: Mapping[str, JSON]) -> None:
         raise ParamsError(f"params is larger than {MAX_PARAMS_BYTES} bytes in canonical form")
 
 
+def _shallow(params: Mapping[str, JSON]) -> None:
+    if _is_deeper(list(params.values()), MAX_PARAMS_DEPTH):
+        raise ParamsError(f"params is nested deeper than {MAX_PARAMS_DEPTH} levels")
+
+
+def _is_deeper(values: Iterable[JSON], levels: int) -> bool:
+    """Some array or object among the values lies deeper than that; the values are one level."""
+    inner = [value for value in values if type(value) in {list, dict}]
+    if not inner:
+        return False
+    return levels == 1 or any(
+        _is_deeper(value.values() if type(value) is dict else value, levels - 1)  # type: ignore[arg-type]  # lists and dicts
+        for value in inner
+    )
+
+
 def _has_big_integer(value: JSON) -> bool:
+    if type(value) is float:
+        # Whole decimals below 1e21 are written as integers in canonical form.
+        return MAX_SAFE_INTEGER < abs(value) < 1e21
     if type(value) is int:
         return abs(value) > MAX_SAFE_INTEGER
     if type(value) is list:

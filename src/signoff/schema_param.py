@@ -11,12 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Final, Protocol
 
-from signoff.errors import DocumentError, Fault, JSONError, ParamsError
-from signoff.filebytes import read_bytes
+from signoff.document.filebytes import read_bytes
+from signoff.errors import DocumentError, Fault, JSONError, ParamsError, SchemaError
 from signoff.jsonvalue import JSON, shown
 from signoff.model import Finding, Subject, failed, passed
 from signoff.params import MAX_TEXT, Kind
-from signoff.schema_rules import SchemaError
 from signoff.strictjson import loads
 
 __all__ = [

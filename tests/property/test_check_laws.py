@@ -15,10 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signoff.contract import lock
-from signoff.engine import Engine, Plan
+from signoff.engine import Engine
 from signoff.errors import NotJudged
 from signoff.jsonvalue import MISSING, join_pointer, json_equal, parse_pointer, resolve, utf16_key
 from signoff.model import Contract, Criterion, Finding, Subject
+from signoff.plan import Plan
 from signoff.registry import EACH, Check, FieldPath
 from signoff.status import Status
 from signoff.verifiers import STDLIB
@@ -96,7 +97,7 @@ def check_of(id_: str, params: dict[str, Any]) -> tuple[Check, tuple[FieldPath, 
 
 
 def judged(id_: str, params: dict[str, Any], output: Any) -> Finding:
-    (result,), _ = plan(id_, params).judge(Subject(output=output))
+    (result,), _ = Engine(STDLIB).judge(plan(id_, params), Subject(output=output))
     return result.finding
 
 
@@ -275,7 +276,7 @@ class TestFinding:
     ) -> None:
         subject = Subject(output=at_path(path if path in PATHS else "", output))
         before = copy.deepcopy(subject.output)
-        plan(id_, params | {"path": path}).judge(subject)
+        Engine(STDLIB).judge(plan(id_, params | {"path": path}), subject)
 
         assert msgspec.json.encode(before) == msgspec.json.encode(subject.output)
 

@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signoff.document import Format, parse_document, parse_json, parse_yaml
+from signoff.document.text import position
+from signoff.errors import TextError
 from signoff.jsonvalue import join_pointer, json_equal
-from signoff.text import TextError, position
 
 # Without what YAML or TOML want escaped, so that texts may be written as they are.
 TEXTS = st.text(

@@ -11,9 +11,7 @@ from signoff.status import Cause, Outcome, Status
 
 IDS = st.sampled_from("abcde")
 FINDINGS = st.builds(
-    lambda status, cause: Finding(
-        status=status, detail="", cause=None if status.holds else cause
-    ),
+    lambda status, cause: Finding(status=status, detail="", cause=None if status.holds else cause),
     st.sampled_from(Status),
     st.none() | st.sampled_from(Cause),
 )
@@ -32,7 +30,9 @@ class TestClosed:
     """Every verdict has one of the three outcomes, and one result alone gives its own."""
 
     @given(CRITERIA, RESULTS)
-    def test_outcome_is_one_of_three(self, criteria: list[Criterion], results: list[Result]) -> None:
+    def test_outcome_is_one_of_three(
+        self, criteria: list[Criterion], results: list[Result]
+    ) -> None:
         assert judge(criteria, results).outcome in Outcome
 
     @given(FINDINGS)

@@ -7,9 +7,9 @@ import jsonschema
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from signoff.errors import Fault
-from signoff.schema_engine import CONTRACT_RULES, FOREIGN_RULES, SchemaError, compile_schema
-from signoff.schema_references import expansion
+from signoff.errors import Fault, SchemaError
+from signoff.schema_engine import CONTRACT_RULES, FOREIGN_RULES, compile_schema
+from signoff.schema_engine.references import expansion
 
 NAMES = st.sampled_from(["a", "b", "/", "~", "", "type", "😀"])
 SCALARS = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "a", "ab", "😀"])

@@ -20,7 +20,7 @@ NAMES = sorted(path.stem for path in VECTORS.glob("*.json"))
 JUDGE_ALL = """
 import hashlib, json, pathlib, sys
 import msgspec
-from signoff.contract import seal
+from signoff.lockfile import seal
 from signoff.engine import Engine
 from signoff.model import Contract, Criterion, Subject
 from signoff.verifiers import STDLIB

@@ -124,10 +124,13 @@ def test_predicate_that_changes_its_args_changes_them_for_itself_alone() -> None
         args["seen"] = args.get("seen", 0) + 1
         return bool(args["seen"] == 1)
 
-    plan = Engine(registry(predicate)).prepare(locked(predicate, args={"a": 1}))
+    engine = Engine(registry(predicate))
+    plan = engine.prepare(locked(predicate, args={"a": 1}))
     subject = Subject(output={"a": [1, 2]})
 
-    assert [True, True] == [plan.judge(subject)[0][0].finding.status.holds for _ in range(2)]
+    assert [True, True] == [
+        engine.judge(plan, subject)[0][0].finding.status.holds for _ in range(2)
+    ]
 
 
 def test_predicate_that_this_program_does_not_know_is_an_error() -> None:

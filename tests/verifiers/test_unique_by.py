@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from signoff.contract import lock
-from signoff.engine import Engine, Plan
+from signoff.engine import Engine
 from signoff.model import Contract, Criterion, Subject
+from signoff.plan import Plan
 from signoff.verifiers import STDLIB
 
 MANY = 100_000
@@ -37,8 +38,8 @@ def test_a_hundred_thousand_items_are_not_compared_pair_by_pair(values: list[Any
     all_different = Subject(output=[{"id": value} for value in values])
     last_twice = Subject(output=[*all_different.output, {"id": values[-1]}])
     start = process_time()
-    (unique,), _ = bound.judge(all_different)
-    (repeated,), _ = bound.judge(last_twice)
+    (unique,), _ = Engine(STDLIB).judge(bound, all_different)
+    (repeated,), _ = Engine(STDLIB).judge(bound, last_twice)
     took = process_time() - start
 
     assert took < 5  # both take a fraction of a second; comparing pair by pair would take minutes

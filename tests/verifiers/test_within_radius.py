@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from signoff.contract import lock, seal
+from signoff.contract import lock
 from signoff.engine import Engine
 from signoff.errors import ContractError
+from signoff.lockfile import seal
 from signoff.model import Contract, Criterion, Subject
 from signoff.verifiers import STDLIB
 

@@ -13,12 +13,11 @@ from signoff.cli.suggestion import did_you_mean
 from signoff.cli.terminal import Terminal
 from signoff.contractfile import ContractFile, read_contract
 from signoff.document import parse_document, read_bytes, read_stdin
-from signoff.errors import ContractError, DocumentError, Fault, LockCorrupt
+from signoff.errors import ContractError, DocumentError, Fault, LockCorrupt, TextError
 from signoff.jsonvalue import is_number, join_pointer, json_type, shown
 from signoff.model import ToolCall
 from signoff.probes import PROBES
 from signoff.registry import Registry
-from signoff.text import TextError
 from signoff.verifiers import STDLIB
 
 __all__ = ["open_contract", "open_facts", "open_output", "own_registry"]

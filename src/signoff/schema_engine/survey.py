@@ -11,12 +11,12 @@ from msgspec import Struct
 
 from signoff.errors import Fault
 from signoff.jsonvalue import JSON, join_pointer, parse_pointer, resolve, shown
-from signoff.schema_keywords import DEFAULT_DRAFT, Draft, draft_named
-from signoff.schema_messages import Violation, violations
-from signoff.schema_native import is_bundled, knows_format, meta_schema, pattern_cost
-from signoff.schema_references import Identifiers, Resource, expansion
-from signoff.schema_rules import Formats, References, SchemaRules
-from signoff.schema_worker import complaints
+from signoff.schema_engine.keywords import DEFAULT_DRAFT, Draft, draft_named
+from signoff.schema_engine.messages import Violation, violations
+from signoff.schema_engine.native import is_bundled, knows_format, meta_schema, pattern_cost
+from signoff.schema_engine.references import Identifiers, Resource, expansion
+from signoff.schema_engine.rules import Formats, References, SchemaRules
+from signoff.schema_engine.worker import complaints
 
 __all__ = ["MAX_EXPANSION", "Survey", "survey"]
 

@@ -15,12 +15,12 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from signoff.errors import DocumentError, JSONError
-from signoff.filebytes import read_bytes, read_stdin
+from signoff.document.filebytes import read_bytes, read_stdin
+from signoff.document.text import MAX_TOML_BYTES, MAX_YAML_BYTES, position
+from signoff.errors import DocumentError, JSONError, TextError
 from signoff.jsonvalue import JSON, parse_pointer, shown
 from signoff.strictjson import Limits
 from signoff.strictjson import loads as loads_json
-from signoff.text import MAX_TOML_BYTES, MAX_YAML_BYTES, TextError, position
 
 __all__ = [
     "LIMITS",
@@ -163,7 +163,9 @@ def parse_yaml(data: bytes, *, limits: Limits = LIMITS) -> JSON:
     Raises:
         TextError: The text is not one plain YAML document; says what and where.
     """
-    from signoff import yamltext  # brings ruamel.yaml, 50 ms that other formats need not pay
+    from signoff.document import (
+        yamltext,  # brings ruamel.yaml, 50 ms that other formats need not pay
+    )
 
     return yamltext.loads(data, limits=limits)
 
@@ -175,7 +177,7 @@ def parse_toml(data: bytes, *, limits: Limits = LIMITS) -> JSON:
     Raises:
         TextError: The text is not TOML, or holds what JSON cannot; says what and where.
     """
-    from signoff import tomltext  # brings tomllib, which other formats do not need
+    from signoff.document import tomltext  # brings tomllib, which other formats do not need
 
     return tomltext.loads(data, limits=limits)
 
@@ -190,19 +192,19 @@ def _kind(name: str) -> Format:
 
 
 def _json_finder(_: bytes, text: str) -> _Find:
-    from signoff.jsonplaces import JSONPlaces  # only a fault needs places
+    from signoff.document.jsonplaces import JSONPlaces  # only a fault needs places
 
     return JSONPlaces(text).find
 
 
 def _yaml_finder(data: bytes, _: str) -> _Find:
-    from signoff.yamltext import loads_placed  # brings ruamel.yaml
+    from signoff.document.yamltext import loads_placed  # brings ruamel.yaml
 
     return loads_placed(data, limits=_WIDEST)[1].get
 
 
 def _toml_finder(_: bytes, text: str) -> _Find:
-    from signoff.tomlplaces import places  # brings tomllib
+    from signoff.document.tomlplaces import places  # brings tomllib
 
     return places(text).get
 

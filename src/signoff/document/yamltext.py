@@ -17,9 +17,10 @@ from typing import Any, Final
 
 from ruamel import yaml
 
+from signoff.document.text import MAX_YAML_BYTES, decoded, fault_at
+from signoff.errors import TextError
 from signoff.jsonvalue import JSON, join_pointer, shown
 from signoff.strictjson import Limits
-from signoff.text import MAX_YAML_BYTES, TextError, decoded, fault_at
 
 __all__ = ["loads", "loads_placed"]
 

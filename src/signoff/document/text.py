@@ -4,37 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from signoff.errors import DocumentError
+from signoff.errors import TextError
 
-__all__ = ["MAX_TOML_BYTES", "MAX_YAML_BYTES", "TextError", "decoded", "fault_at", "position"]
+__all__ = ["MAX_TOML_BYTES", "MAX_YAML_BYTES", "decoded", "fault_at", "position"]
 
 # Their parsers are plain Python: the worst text of this size takes about ten seconds.
 MAX_YAML_BYTES: Final = 256 * 2**10
 MAX_TOML_BYTES: Final = 2**20
-
-
-class TextError(DocumentError):
-    """
-    A text is not a document of its format, or exceeds a limit.
-
-    Args:
-        reason: What is wrong, without a full stop and without the place.
-        source: Name of the file, ``""`` while it is not known.
-        line: 1-based line of the fault, 0 when it has no single place.
-        column: 1-based column of the fault in code points, 0 when it has no single place.
-    """
-
-    def __init__(self, reason: str, *, source: str = "", line: int = 0, column: int = 0) -> None:
-        place = f":{line}:{column}" if line else ""
-        super().__init__(f"{source}{place}: {reason}".removeprefix(": ").removeprefix(":"))
-        self.reason = reason
-        self.source = source
-        self.line = line
-        self.column = column
-
-    def named(self, source: str) -> TextError:
-        """The same fault in the file of that name."""
-        return TextError(self.reason, source=source, line=self.line, column=self.column)
 
 
 def position(text: str, offset: int) -> tuple[int, int]:

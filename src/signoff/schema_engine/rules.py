@@ -6,17 +6,12 @@ from enum import Enum
 
 from msgspec import Struct
 
-from signoff.errors import Fault, SignoffError
-
 __all__ = [
     "CONTRACT_RULES",
     "FOREIGN_RULES",
     "Formats",
     "References",
-    "SchemaError",
-    "SchemaNotJudged",
     "SchemaRules",
-    "SchemaTimeout",
 ]
 
 
@@ -67,24 +62,3 @@ FOREIGN_RULES = SchemaRules(
     max_depth=128,
 )
 """For a schema out of our hands: private formats and keywords are annotations."""
-
-
-class SchemaError(SignoffError, ValueError):
-    """
-    A schema that cannot be used.
-
-    Args:
-        faults: Every fault that was found, sorted by place; ``where`` is a pointer into the schema.
-    """
-
-    def __init__(self, faults: tuple[Fault, ...]) -> None:
-        super().__init__("; ".join(str(fault) for fault in faults))
-        self.faults = faults
-
-
-class SchemaNotJudged(SignoffError):
-    """The engine came to no answer about a value: it died or was stopped."""
-
-
-class SchemaTimeout(SchemaNotJudged):
-    """The engine was stopped because it took too long."""

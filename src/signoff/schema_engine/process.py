@@ -20,8 +20,8 @@ from threading import BoundedSemaphore
 from time import monotonic
 from typing import Any
 
-from signoff import schema_worker
-from signoff.schema_rules import SchemaNotJudged, SchemaTimeout
+from signoff.errors import SchemaNotJudged, SchemaTimeout
+from signoff.schema_engine import worker
 
 __all__ = ["LIMIT_S", "ask"]
 
@@ -110,7 +110,7 @@ class _Worker:
         self._from, theirs_out = os.pipe()
         os.set_blocking(self._to, False)
         os.set_blocking(self._from, False)
-        argv = [sys.executable, "-I", "-S", schema_worker.__file__, library]
+        argv = [sys.executable, "-I", "-S", worker.__file__, library]
         try:
             self._id = os.posix_spawn(
                 sys.executable,

@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from signoff.jsonvalue import JSON
-from signoff.schema_rules import Formats
-from signoff.schema_worker import compiled
+from signoff.schema_engine.rules import Formats
+from signoff.schema_engine.worker import compiled
 
 __all__ = [
     "PATTERN_COSTS",

@@ -12,9 +12,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from signoff.errors import SchemaNotJudged
 from signoff.jsonvalue import JSON, join_pointer, number_text, shown, utf16_key
-from signoff.schema_keywords import DRAFTS, Holds
-from signoff.schema_rules import SchemaNotJudged
+from signoff.schema_engine.keywords import DRAFTS, Holds
 
 __all__ = ["Violation", "Violations", "too_deep", "violations"]
 

@@ -102,7 +102,7 @@ def _open(path: str, folder: str | os.PathLike[str] | None) -> int:
     if folder is None:
         return os.open(path, _FLAGS)
     # Only here, because it brings ctypes, which most commands do without.
-    from signoff.beneath import open_beneath
+    from signoff.document.beneath import open_beneath
 
     return open_beneath(os.fspath(folder), path, _FLAGS)
 

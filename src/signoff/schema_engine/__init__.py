@@ -13,23 +13,20 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from signoff.canonical import canonical_bytes, canonical_bytes_unchecked
-from signoff.errors import Fault, JSONError
+from signoff.errors import Fault, JSONError, SchemaError, SchemaNotJudged
 from signoff.jsonvalue import JSON, shown
-from signoff.schema_messages import LIMIT, Violation, Violations, too_deep, violations
-from signoff.schema_native import Validator, nested_within, schema_engines, validator
-from signoff.schema_process import ask
-from signoff.schema_rules import (
+from signoff.schema_engine.messages import LIMIT, Violation, Violations, too_deep, violations
+from signoff.schema_engine.native import Validator, nested_within, schema_engines, validator
+from signoff.schema_engine.process import ask
+from signoff.schema_engine.rules import (
     CONTRACT_RULES,
     FOREIGN_RULES,
     Formats,
     References,
-    SchemaError,
-    SchemaNotJudged,
     SchemaRules,
-    SchemaTimeout,
 )
-from signoff.schema_survey import Survey, survey
-from signoff.schema_worker import complaints, first_complaint
+from signoff.schema_engine.survey import Survey, survey
+from signoff.schema_engine.worker import complaints, first_complaint
 from signoff.strictjson import Limits, loads
 
 __all__ = [
@@ -38,10 +35,7 @@ __all__ = [
     "CompiledSchema",
     "Formats",
     "References",
-    "SchemaError",
-    "SchemaNotJudged",
     "SchemaRules",
-    "SchemaTimeout",
     "Violation",
     "Violations",
     "compile_canonical",

@@ -14,10 +14,11 @@ from datetime import date, datetime
 from math import isfinite
 from typing import Any, Final
 
+from signoff.document.text import MAX_TOML_BYTES, decoded, fault_at
+from signoff.document.tomlplaces import places
+from signoff.errors import TextError
 from signoff.jsonvalue import JSON, join_pointer, shown
 from signoff.strictjson import Limits
-from signoff.text import MAX_TOML_BYTES, TextError, decoded, fault_at
-from signoff.tomlplaces import places
 
 __all__ = ["loads"]
 

@@ -1,0 +1,91 @@
+"""What foreign checks hand back, however odd, becomes a finding of one safe line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from signoff.errors import NotJudged
+from signoff.jsonvalue import shown
+from signoff.model import Evidence, Finding
+from signoff.status import Status
+from tests.test_engine import assert_error, raising
+from tests.test_engine import report_on as report_on_check
+
+
+def report_on(check: Any, **options: Any) -> Any:
+    try:
+        return report_on_check(check, **options)
+    except BaseException:
+        pass
+    pytest.fail("escaped from the engine", pytrace=False)
+
+
+class Pretender:
+    @property  # type: ignore[misc]  # odd on purpose
+    def __class__(self) -> Any:
+        raise ZeroDivisionError
+
+
+class NamelessMeta(type):
+    @property
+    def __name__(cls) -> str:  # type: ignore[override]  # odd on purpose
+        raise ZeroDivisionError
+
+
+class Nameless(Exception, metaclass=NamelessMeta):
+    pass
+
+
+class Empty(NotJudged):
+    def __init__(self) -> None:
+        pass
+
+
+class FakeInterrupt(KeyboardInterrupt):
+    @property
+    def __traceback__(self) -> Any:  # type: ignore[override]  # odd on purpose
+        raise ZeroDivisionError
+
+
+def test_class_that_raises() -> None:
+    assert_error(report_on(lambda subject: Pretender()), "Verifier returned no finding.")
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_score_beyond_doubles(own: bool) -> None:
+    f = Finding(status=Status.PASS, detail="", score=10**400)
+    assert_error(report_on(lambda subject: f, own=own), "Verifier returned no finding.")
+
+
+def test_name_of_exception_is_shown() -> None:
+    kind = type("a\nb" * 200, (Exception,), {})
+    detail = report_on(raising(kind)).results[1].finding.detail
+    assert shown(detail, 4096) == detail
+    assert len(detail) < 1_300
+
+
+@pytest.mark.parametrize(
+    "make",
+    [Nameless, Empty, FakeInterrupt],
+    ids=["nameless", "empty", "fake"],
+)
+def test_odd_exceptions(make: Any) -> None:
+    assert Status.ERROR is report_on(raising(make)).results[1].finding.status
+
+
+@pytest.mark.parametrize("at", ["nonsense", "/~2"])
+def test_at_is_a_pointer(at: str) -> None:
+    f = Finding(status=Status.PASS, detail="", at=at)
+    assert_error(report_on(lambda subject: f), "Verifier returned no finding.")
+
+
+def test_evidence_is_a_tuple() -> None:
+    f = Finding(status=Status.PASS, detail="", evidence=[Evidence(digest="a", size=1)])  # type: ignore[arg-type]  # odd on purpose
+    assert_error(report_on(lambda subject: f), "Verifier returned no finding.")
+
+
+def test_check_has_no_right_to_skip() -> None:
+    f = Finding(status=Status.SKIPPED, detail="")
+    assert Status.SKIPPED is not report_on(lambda subject: f).results[1].finding.status
