@@ -75,7 +75,7 @@ def bind_criterion(criterion: Criterion, registry: Registry) -> Check:
         name = criterion.verifier
         message = f'No verifier registered for "{shown(name)}"'
         raise ParamsError((Fault("", message, got=name, known=registry.ids()),))
-    return verifier.bind(criterion.params, registry.powers)
+    return verifier.bind(criterion.params, registry.powers, criterion=criterion.id)
 
 
 def _bound(written: Criterion, registry: Registry, folder: Path | None) -> tuple[Criterion, Check]:

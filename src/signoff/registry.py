@@ -36,6 +36,7 @@ __all__ = [
 
 MAX_PARAMS_BYTES = 262_144
 MAX_PARAMS_DEPTH = 64
+INJECTED = ("powers", "criterion")
 MAX_SAFE_INTEGER = 2**53 - 1
 
 Check = Callable[[Subject], Finding]
@@ -140,24 +141,31 @@ class Verifier(msgspec.Struct, frozen=True, kw_only=True, dict=True):
                 default=None if parameter.default is parameter.empty else parameter.default,
             )
             for name, parameter in inspect.signature(self.factory).parameters.items()
-            if name != "powers"
+            if name not in INJECTED
         )
 
     @cached_property
-    def wants_powers(self) -> bool:
-        """True when the factory takes ``powers``."""
-        return "powers" in inspect.signature(self.factory).parameters
+    def injected(self) -> tuple[str, ...]:
+        """What the factory takes that is no parameter of a criterion."""
+        names = inspect.signature(self.factory).parameters
+        return tuple(name for name in INJECTED if name in names)
 
-    def bind(self, params: Mapping[str, JSON], powers: Powers) -> Check:
+    def bind(self, params: Mapping[str, JSON], powers: Powers, *, criterion: str = "") -> Check:
         """
         The check for these parameters.
+
+        Args:
+            params: As the criterion has them.
+            powers: What the check may use.
+            criterion: The criterion's id, for checks that pass it on.
 
         Raises:
             ParamsError: With every fault of the parameters, places relative to ``params``.
             NotInstalled: It needs an optional package.
         """
         _bounded(params)
-        extra = {"powers": powers} if self.wants_powers else {}
+        given = {"powers": powers, "criterion": criterion}
+        extra = {name: given[name] for name in self.injected}
         if self.free_params:
             _shallow(params)
             return self.factory(dict(params))
@@ -250,7 +258,8 @@ def verifier(factory: Callable[..., Check] | None = None, /, **options: Any) -> 
 
     The keyword parameters with their types and defaults become the parameters of
     a criterion; the first paragraph of the docstring is the description.  A
-    parameter called ``powers`` is handed what the operator gave.
+    parameter called ``powers`` is handed what the operator gave, one called
+    ``criterion`` the criterion's id.
 
     Raises:
         TypeError: A parameter is not keyword-only, or has an annotation without a kind.
