@@ -13,6 +13,7 @@ from signoff.jsonvalue import (
     JSON,
     MISSING,
     equality_key,
+    find,
     first_difference,
     is_number,
     join_pointer,
@@ -55,6 +56,7 @@ def test_pointer_vector_holds(case: dict[str, Any]) -> None:
         return
     tokens = parse_pointer(case["pointer"])
     found, where = resolve(document("pointers.json")["document"], tokens)
+    assert found == find(document("pointers.json")["document"], tokens)
 
     assert case["pointer"] == join_pointer("", *tokens)
     if "value" in case:

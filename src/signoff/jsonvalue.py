@@ -9,7 +9,7 @@ integers of any size compare exactly.  Nothing here reads or writes JSON texts;
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from enum import Enum
 from functools import lru_cache
 from math import isfinite
@@ -20,6 +20,7 @@ __all__ = [
     "MISSING",
     "Missing",
     "equality_key",
+    "find",
     "first_difference",
     "is_number",
     "join_pointer",
@@ -167,24 +168,39 @@ def join_pointer(prefix: str, *tokens: str | int) -> str:
     )
 
 
-def resolve(value: JSON, tokens: Iterable[str]) -> tuple[JSON | Missing, str]:
+def find(value: JSON, tokens: Iterable[str]) -> JSON | Missing:
     """
-    The value at ``tokens`` and its pointer.
+    The value at ``tokens``, ``MISSING`` where there is none.
 
-    Where there is none: ``MISSING``, and the pointer of the longest prefix that
-    exists.  Only an object's own keys count, and an index is written as JSON
-    writes a whole number: no sign, no leading zero, no "-", ASCII digits.
+    Only an object's own keys count, and an index is written as JSON writes a whole
+    number: no sign, no leading zero, no "-", ASCII digits.
     """
-    found: list[str] = []
     for token in tokens:
-        if isinstance(value, dict) and token in value:
+        if isinstance(value, dict):
+            if token not in value:
+                return MISSING
             value = value[token]
         elif isinstance(value, list) and _is_index(token, len(value)):
             value = value[int(token)]
         else:
-            return MISSING, join_pointer("", *found)
-        found.append(token)
-    return value, join_pointer("", *found)
+            return MISSING
+    return value
+
+
+def resolve(value: JSON, tokens: Sequence[str]) -> tuple[JSON | Missing, str]:
+    """
+    The value at ``tokens`` as ``find`` finds it, and its pointer.
+
+    Where there is none: ``MISSING``, and the pointer of the longest prefix that exists.
+    """
+    found = find(value, tokens)
+    if found is not MISSING:
+        return found, join_pointer("", *tokens)
+    size = 0
+    while (inner := find(value, tokens[size : size + 1])) is not MISSING:
+        value = inner
+        size += 1
+    return MISSING, join_pointer("", *tokens[:size])
 
 
 def utf16_key(text: str) -> bytes:

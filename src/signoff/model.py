@@ -16,7 +16,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from signoff.canonical import canonical_bytes, digest_bytes
 from signoff.errors import JSONError, NotJudged, VerdictError
-from signoff.jsonvalue import JSON, MISSING, parse_pointer, resolve, shown
+from signoff.jsonvalue import JSON, MISSING, find, parse_pointer, resolve, shown
 from signoff.status import Cause, Outcome, Status
 from signoff.strictjson import Limits, loads_canonical
 
@@ -260,8 +260,9 @@ class Subject(Struct, frozen=True, kw_only=True):
             raise NotJudged(inconclusive("No output was recorded.", Cause.NOT_RECORDED))
         if not path:
             return self.output  # type: ignore[no-any-return]  # the output is JSON by contract
-        value, prefix = resolve(self.output, parse_pointer(path))
+        value = find(self.output, parse_pointer(path))
         if value is MISSING:
+            _, prefix = resolve(self.output, parse_pointer(path))
             raise NotJudged(failed(f'Path "{shown(path)}" not found.', at=prefix))
         return value
 
