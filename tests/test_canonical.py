@@ -154,9 +154,56 @@ def test_form_of_digests() -> None:
         assert not is_digest(text)
 
 
-def test_ordinary_values_take_the_fast_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(canonical, "number_text", None)
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ([{"c": "😀", "b": -2.5, "a": 1.0}], '[{"a":1,"b":-2.5,"c":"😀"}]'),
+        ({"a": "❤\ufe0f 😀", "b": [4.0, 4.5, -0.0]}, '{"a":"❤\ufe0f 😀","b":[4,4.5,0]}'),
+        (['say "1.0,"\n', 1.0, "\\", 2.0], '["say \\"1.0,\\"\\n",1,"\\\\",2]'),
+        ([":4.0,", 4.0, "a", 10.05, "2.0.0]"], '[":4.0,",4,"a",10.05,"2.0.0]"]'),
+        ({"we,e,": ["e", ":e,", True, False]}, '{"we,e,":["e",":e,",true,false]}'),
+        ({"😀": 1, "é": "\ue000"}, '{"é":"\ue000","😀":1}'),
+    ],
+)
+def test_ordinary_values_take_the_fast_path(
+    value: Any, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(canonical, "write_exactly", None)
+    monkeypatch.setattr(canonical, "require_json", None)
 
-    assert b'[{"a":1,"b":-2.5,"c":"\xf0\x9f\x98\x80"}]' == canonical_bytes(
-        [{"c": "😀", "b": -2.5, "a": 1.0}]
-    )
+    assert expected == canonical_bytes(value).decode()
+    assert expected == loads_canonical(msgspec.json.encode(value))[1].decode()
+
+
+class Lying(list[Any]):
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = None
+
+
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [
+        (Lying([1]), "Lying is not a JSON type"),
+        (bytearray(b"a"), "bytearray is not a JSON type"),
+        (memoryview(b"a"), "memoryview is not a JSON type"),
+        (frozenset({1}), "frozenset is not a JSON type"),
+        ((), "tuple is not a JSON type"),
+        (dt.timedelta(1), "timedelta is not a JSON type"),
+        ({1.5: 1}, "float is not a JSON key"),
+        ({b"a": 1}, "bytes is not a JSON key"),
+        (..., "ellipsis is not a JSON type"),
+    ],
+)
+def test_what_equals_json_is_not_yet_json(value: Any, what: str) -> None:
+    with pytest.raises(ValueError, match=what):
+        canonical_bytes([None, value])
+
+
+def test_many_shallow_containers_are_not_deep() -> None:
+    assert b"[" + b"[[]]," * 999 + b"[[]]]" == canonical_bytes([[[]] for _ in range(1000)])
+    with pytest.raises(ValueError, match="nested deeper than 128 levels"):
+        canonical_bytes([[]] * 1000 + [nested(128)])

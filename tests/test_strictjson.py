@@ -194,7 +194,7 @@ def test_canonical_bytes_come_with_the_value() -> None:
 
 def test_ordinary_texts_take_the_fast_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exactjson, "_Reader", None)
-    item = '{"a":"x:\\"[{","b":[1,2.5],"c":{"d":"\\u003a"}}'
+    item = '{"a":"x:\\"[{","b":[1,2.5],"c":{"d":"\\u003a","e":"\\\\u003a"}}'
 
     assert 200 == len(loads(f"[{','.join([item] * 200)}]"))  # type: ignore[arg-type]  # an array
 

@@ -6,18 +6,22 @@ so that outputs which hold them have a digest too and no digit is lost.
 
 The sorted encoder of msgspec writes the same bytes but for three things: numbers
 that it ends in ".0", numbers with an exponent, and the order of keys above U+DFFF.
-A text that might hold one of these is written again, by the letter of the RFC.
+The ".0" is cut out of the text; a text that holds one of the other two is written
+again, by the letter of the RFC.
 """
 
 from __future__ import annotations
 
+import marshal
 import re
 from hashlib import sha256
+from itertools import pairwise, repeat
 from math import isfinite
 from typing import Final, TypeAlias
 
 import msgspec
 
+from signoff.jsonlimits import depth_within
 from signoff.jsonvalue import JSON, join_pointer, number_text, utf16_key
 
 __all__ = [
@@ -46,10 +50,17 @@ _decode: Final = msgspec.json.Decoder().decode
 _encoding: Final = msgspec.json.Encoder().encode
 
 # What is left of a number with an exponent when digits and signs are gone is "e" alone, or ".e".
-_SKETCH_DELETES: Final = b"0123456789-"
+# Of true and false more than that must be left; of texts the quotes, and the usual escapes so
+# that no other backslash comes to stand before a quote.
+_SKETCH_KEEPS: Final = b'[]{},:.eus "\\nrt' + bytes(range(0xEE, 0xF5))
+_SKETCH_DELETES: Final = bytes(set(range(256)) - set(_SKETCH_KEEPS))
 _SKETCH: Final = bytes.maketrans(
-    b"[:]}\xee\xef\xf0\xf1\xf2\xf3\xf4", b",,,,\x01\x01\x02\x02\x02\x02\x02"
+    b"[:{]}.\xee\xef\xf0\xf1\xf2\xf3\xf4", b",,,,,,\x01\x01\x02\x02\x02\x02\x02"
 )
+_is_odd: Final = (1).__and__
+_EXPONENT = re.compile(rb"[0-9]e-?[0-9]")
+# From the first such character on; the colon follows keys alone.
+_HIGH_TEXT = re.compile(rb'[\xee-\xf4](?:[^"\\]++|\\.)*+"(:)?')
 
 
 def canonical_bytes(value: JSON) -> bytes:
@@ -64,7 +75,7 @@ def canonical_bytes(value: JSON) -> bytes:
     except (TypeError, ValueError, RecursionError):
         require_json(value)
         return write_exactly(value)
-    if not _is_plain(value, may_hold_nan=b"null" in encoded):
+    if not _comes_back(value, encoded):
         require_json(value)
     return settle(value, encoded)
 
@@ -86,16 +97,46 @@ def settle(value: JSON, encoded: bytes) -> bytes:
     """The canonical bytes of a JSON value, given its sorted encoding; nearly always the same."""
     if type(value) is float:
         return write_exactly(value)
-    if any(end in encoded for end in (b".0,", b".0}", b".0]")):
-        short = encoded.replace(b".0,", b",").replace(b".0}", b"}").replace(b".0]", b"]")
-        # A text that held ".0," has lost it and is not equal any more; -0 would be.
-        if any(end in encoded for end in (b"-0.0,", b"-0.0}", b"-0.0]")) or _decode(short) != value:
-            return write_exactly(value)
-        encoded = short
     sketch = encoded.translate(_SKETCH, _SKETCH_DELETES)
-    if b",e," in sketch or b".e," in sketch or (b"\x01" in sketch and b"\x02" in sketch):
+    if b",e," in sketch and _EXPONENT.search(encoded):
         return write_exactly(value)
-    return encoded
+    if b"\x01" in sketch and b"\x02" in sketch and _may_be_misordered(encoded):
+        return write_exactly(value)
+    if b".0" not in encoded:
+        return encoded
+    if b'\\"' not in sketch:
+        return _without_zeros(encoded)
+    # No encoder writes control characters; these two stand for what must not look like a quote.
+    masked = encoded.replace(b"\\\\", b"\x01").replace(b'\\"', b"\x02")
+    return _without_zeros(masked).replace(b"\x02", b'\\"').replace(b"\x01", b"\\\\")
+
+
+def _may_be_misordered(encoded: bytes) -> bool:
+    keys = b"".join(found[0] for found in _HIGH_TEXT.finditer(encoded) if found[1])
+    marks = keys.translate(_SKETCH)
+    return b"\x01" in marks and b"\x02" in marks
+
+
+def _without_zeros(encoded: bytes) -> bytes:
+    """The text without the ".0" that ends a number; every quote is one end of a string."""
+    first, *rest = pieces = encoded.split(b".0")
+    if b"-0.0" in encoded or any(map(_is_odd, map(bytes.count, pieces, repeat(b'"')))):
+        return _without_zeros_slowly(pieces)
+    # No cut is inside a string, for each piece has whole strings.
+    return first + b"".join([after if after[0] in b",]}" else b".0" + after for after in rest])
+
+
+def _without_zeros_slowly(pieces: list[bytes]) -> bytes:
+    kept = pieces[:1]
+    quotes = 0
+    for before, after in pairwise(pieces):
+        quotes += before.count(b'"')
+        if quotes & 1 or after[:1] not in b",]}":
+            kept.append(b".0")
+        elif before.endswith(b"-0"):  # of -0 nothing stays but the 0
+            kept[-1] = kept[-1][:-2] + b"0"
+        kept.append(after)
+    return b"".join(kept)
 
 
 def digest(value: JSON) -> Digest:
@@ -157,35 +198,23 @@ def require_json(value: object) -> None:
 
 
 _SCALARS: Final = frozenset({type(None), bool, int, float, str})
-_KINDS: Final = _SCALARS | {list, dict}
-_TEXT: Final = frozenset({str})
 
 
-def _is_plain(value: object, *, may_hold_nan: bool) -> bool:
-    # What require_json asks, but for lone surrogates, which no encoder writes; without the places.
-    level: list[object] = [[value]]
-    for _ in range(_MAX_DEPTH + 1):
-        inner: list[object] = []
-        for container in level:
-            items: list[object]
-            if isinstance(container, dict):
-                if not _TEXT.issuperset(map(type, container)):
-                    return False
-                items = list(container.values())
-            else:
-                assert isinstance(container, list)
-                items = container
-            kinds = set(map(type, items))
-            if not kinds <= _KINDS:
-                return False
-            if may_hold_nan and not all(isfinite(x) for x in items if isinstance(x, float)):
-                return False
-            if not kinds <= _SCALARS:
-                inner += [item for item in items if isinstance(item, (list, dict))]
-        if not inner:
-            return True
-        level = inner
-    return False
+def _comes_back(value: object, encoded: bytes) -> bool:
+    """
+    The value is what its encoding says, type for type, and not too deep: it is JSON.
+
+    If False it may still be, and ``require_json`` knows.  What marshal takes is of
+    Python's own types and not of subclasses; of these, decoding gives back only
+    what JSON has: no tuple, no set, no bytes, no NaN equals what it was written as.
+    """
+    try:
+        marshal.dumps(value)  # type: ignore[arg-type]  # it raises for what it does not take
+        brackets = encoded.count(b"[") + encoded.count(b"{")
+        shallow = brackets <= _MAX_DEPTH or depth_within(encoded, _MAX_DEPTH)
+        return shallow and bool(_decode(encoded) == value)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _require_key(key: object, where: str) -> None:

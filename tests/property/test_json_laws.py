@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from signoff import exactjson
-from signoff.canonical import canonical_bytes, canonical_bytes_unchecked, digest, write_exactly
+from signoff.canonical import (
+    canonical_bytes,
+    canonical_bytes_unchecked,
+    digest,
+    require_json,
+    write_exactly,
+)
 from signoff.errors import JSONError
 from signoff.jsonvalue import (
     JSON,
     MISSING,
     equality_key,
+    find,
     first_difference,
     join_pointer,
     json_equal,
@@ -181,6 +189,47 @@ class TestEquality:
             assert missing or not json_equal(at_a, at_b)  # type: ignore[arg-type]  # both exist
 
 
+# Numbers and texts that the fast way to canonical bytes has to tell apart.
+CLOSE_TEXTS = st.lists(
+    st.sampled_from(
+        [
+            *(".0", ",", "]", "}", ":", '"', "\\", "\n", "\b", "4", "e", "1e5", "-0", "-0.0", " "),
+            *("tru", "\ue000", "\ufe0f", "\U0001f600", "é"),
+        ]
+    ),
+    max_size=5,
+).map("".join)
+CLOSE_VALUES: st.SearchStrategy[Any] = st.recursive(
+    st.sampled_from([4.0, 4.5, -0.0, 0.0, 10.05, -1.0, 100.0, 4, True, False, None])
+    | st.sampled_from([1e16, 1e22, 1e-7, 1e-5, 1.5e300])
+    | CLOSE_TEXTS
+    | CLOSE_TEXTS,
+    lambda inner: (
+        st.lists(inner, max_size=6) | st.dictionaries(CLOSE_TEXTS | st.just("a"), inner, max_size=5)
+    ),
+    max_leaves=12,
+)
+
+
+class Whole(int):
+    """Equal to what it is written as, and yet no JSON."""
+
+    __slots__ = ()
+
+
+# Much of it JSON, some of it Python's alone.
+PYTHON: st.SearchStrategy[Any] = st.recursive(
+    SCALARS | st.sampled_from([b"a", float("nan"), float("inf"), (), Whole(1), {1}, "\ud800", 1j]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["a", "b", "1"]), inner, max_size=3)
+        | st.lists(inner, max_size=2).map(tuple)
+        | st.dictionaries(st.sampled_from([1, "1", None, True]), inner, max_size=1)
+    ),
+    max_leaves=5,
+)
+
+
 class TestCanonicalBytes:
     """Canonical bytes are the same by every way, are strict JSON, and keep the value."""
 
@@ -190,6 +239,29 @@ class TestCanonicalBytes:
 
         assert exact == canonical_bytes(value)
         assert exact == canonical_bytes_unchecked(value)
+
+    @given(CLOSE_VALUES)
+    @settings(max_examples=500)
+    @example([":4.0,", 4.0])
+    @example(['":4.0,"', "\\", 4.0, '\\"'])
+    @example({"\U0001f600": 4.0, "a\ue000": 1})
+    @example({':"\\\ue000': 1, ":\U0001f600": 4.0})
+    def test_fast_and_exact_bytes_agree_on_values_that_look_alike(self, value: JSON) -> None:
+        exact = write_exactly(value)
+
+        assert exact == canonical_bytes(value)
+        assert exact == canonical_bytes_unchecked(value)
+        assert exact == loads_canonical(json.dumps(value))[1]
+
+    @given(PYTHON)
+    def test_only_json_has_canonical_bytes(self, value: Any) -> None:
+        try:
+            require_json(value)
+        except ValueError as fault:
+            with pytest.raises(ValueError, match=re.escape(str(fault))):
+                canonical_bytes(value)
+        else:
+            assert write_exactly(value) == canonical_bytes(value)
 
     @given(VALUES)
     def test_loading_gives_the_value_back(self, value: JSON) -> None:
@@ -398,6 +470,7 @@ class TestPointers:
         assert tuple(tokens[: len(prefix)]) == prefix
         assert (found is not MISSING) is (len(prefix) == len(tokens))
         assert resolve(value, prefix)[0] is not MISSING
+        assert found is find(value, tokens)
 
 
 class TestTexts:
