@@ -24,6 +24,15 @@ EASIER = (
     "cp bad.json head/result.json && head -n 8 contract.yaml > few.yaml"
     " && signoff verify few.yaml bad.json --out head/signoff-run"
 )
+AS_TEXT = (
+    "echo '{id: c, criteria: [{id: some, verifier: not_empty}]}' > few.yaml"
+    " && signoff lock few.yaml -o base/contract.lock.json && echo '{}' > head/result.json"
+    " && signoff verify base/contract.lock.json head/result.json --out head/signoff-run --text"
+)
+LENIENT = (
+    "sed 's/: 6,/: 99, \"minutes\": 6,/' good.json > head/result.json && signoff verify"
+    " base/contract.lock.json head/result.json --out head/signoff-run --duplicate-keys last"
+)
 
 
 def text(name: str) -> str:
@@ -189,8 +198,20 @@ def judged(session: Session) -> int:
         ("cp good.json base/ && ln -sf ../base/good.json head/result.json", 1),
         ("mv head/result.json head/other.json && ln -s other.json head/result.json", 1),
         (EASIER, 1),
+        (LENIENT, 1),
+        (AS_TEXT, 1),
     ],
-    ids=["honest", "other output", "no output", "no run", "link out", "link", "other contract"],
+    ids=[
+        "honest",
+        "other output",
+        "no output",
+        "no run",
+        "link out",
+        "link",
+        "other contract",
+        "lenient",
+        "as text",
+    ],
 )
 def test_workflow_judges(trick: str, code: int, tmp_path: Path) -> None:
     session = prepared(tmp_path)
