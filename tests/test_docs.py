@@ -124,7 +124,18 @@ def test_python_and_console_blocks_are_played(page: Path) -> None:
 
     assert len(played) == len(fences), "a block is indented, never closed or oddly named"
     assert [] == [one.text for one in played if one.language == "python" and not one.file]
+    assert [] == [one.file for one in played if one.file and not is_used(one.file, played)]
     assert [] == [one.text for one in played if one.language == "console" and "$ " != one.text[:2]]
+
+
+def is_used(file: str, played: list[Block]) -> bool:
+    """A command, or a program that a command runs, speaks of the file."""
+    words = re.compile(rf"(?<![\w.-])(?:{re.escape(file)}|{re.escape(Path(file).stem)})(?![\w-])")
+    return any(
+        words.search(one.text)
+        for one in played
+        if one.language in {"console", "python"} and one.file != file
+    )
 
 
 # -- the test notices --

@@ -16,7 +16,7 @@ import pytest
 from signoff.document import read_document
 from signoff.verifiers import STDLIB
 from tests.cli.calling import call
-from tests.test_docs import ROOT
+from tests.test_docs import ROOT, blocks
 from tools.generate import SCHEMAS, generated, main, stale
 
 FOLDER = ROOT / SCHEMAS
@@ -236,6 +236,10 @@ def test_types_compile_with_real_documents(documents: Documents) -> None:
     for name, value in parts.items():
         program = program.replace(f"= {name};", f"= {json.dumps(value)};")
     Path("program.ts").write_text(program)
+    page = (ROOT / "docs" / "formats.md").read_text("utf-8")
+    shown = [block.text for block in blocks(page) if block.language == "ts"]
+    assert shown
+    Path("shown.ts").write_text("\n".join(shown))
     shutil.copy(FOLDER / "signoff.d.ts", "signoff.d.ts")
     got = subprocess.run(
         ["npm", "install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", COMPILER],
@@ -255,7 +259,11 @@ def test_types_compile_with_real_documents(documents: Documents) -> None:
         "es2022",
     ]
     done = subprocess.run(
-        [*compiler, "program.ts"], capture_output=True, text=True, timeout=300, check=False
+        [*compiler, "program.ts", "shown.ts"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
 
     assert (0, "") == (done.returncode, done.stdout)
