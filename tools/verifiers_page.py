@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from signoff.registry import Registry, Verifier
 
 VECTORS = Path(__file__).resolve().parent.parent / "conformance" / "verifiers"
 MAX_PARAMS = 90
+MAX_REFUSED = 8
 BIG_INTEGER = "has an integer beyond 2^53-1; write it as a string"
 
 TOP = """\
@@ -53,7 +55,7 @@ def _section(verifier: Verifier, found: Manual) -> Iterator[str]:
     for example in found.examples:
         yield ""
         yield from _example(example, *tried(verifier, example))
-    refused = [*_refused(verifier)]
+    refused = [*islice(_refused(verifier), MAX_REFUSED)]
     if refused:
         yield ""
         yield "Refused, among others:"
@@ -114,7 +116,8 @@ def _is_usual(fault: str, verifier: Verifier) -> bool:
     for param in verifier.params:
         usual.append(param.kind.wrong(param.name))
         usual.append(param.kind.absent.format(name=param.name))
-    return any(fault.endswith(text) for text in usual)
+    is_type = re.match(r"params\.\w+ must be ", fault) is not None
+    return is_type or any(fault.endswith(text) for text in usual)
 
 
 def _text(value: object) -> str:
