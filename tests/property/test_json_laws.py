@@ -245,6 +245,7 @@ class TestCanonicalBytes:
     @example([":4.0,", 4.0])
     @example(['":4.0,"', "\\", 4.0, '\\"'])
     @example({"\U0001f600": 4.0, "a\ue000": 1})
+    @example({'\ue000"': 4.0, '\U0001f600\\"': 1})
     @example({':"\\\ue000': 1, ":\U0001f600": 4.0})
     def test_fast_and_exact_bytes_agree_on_values_that_look_alike(self, value: JSON) -> None:
         exact = write_exactly(value)
