@@ -22,7 +22,16 @@ FORMAT = "signoff-lock/1"
 
 
 class LockFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The document; the contract is read by the rules of drafts."""
+    """
+    ``contract.lock.json``: a contract, its digest, and what it was locked against.
+
+    Args:
+        format: ``signoff-lock/1``.
+        contract: The contract, held to the same rules as one that is not locked.
+        digest: Digest of the contract's canonical form.
+        verifiers: Each verifier's id with the name and version of what provides it.
+        warnings: What a person should know, such as unknown schema keywords.
+    """
 
     format: str
     contract: Any

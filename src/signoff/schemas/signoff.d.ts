@@ -30,12 +30,17 @@ export interface Criterion {
   readonly required?: boolean;
 }
 
-/** The document; the contract is read by the rules of drafts. */
+/** `contract.lock.json`: a contract, its digest, and what it was locked against. */
 export interface LockFile {
+  /** `signoff-lock/1`. */
   readonly format: "signoff-lock/1";
+  /** The contract, held to the same rules as one that is not locked. */
   readonly contract: Contract;
+  /** Digest of the contract's canonical form. */
   readonly digest: string;
+  /** Each verifier's id with the name and version of what provides it. */
   readonly verifiers: { readonly [key: string]: string };
+  /** What a person should know, such as unknown schema keywords. */
   readonly warnings: readonly (string)[];
 }
 
