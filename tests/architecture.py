@@ -68,6 +68,9 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "policy",
     ),
     "keeping": (
+        "plugins",
+        "config",
+        "configfile",
         "ledger.*",
         "ledger",
         "record",
@@ -130,8 +133,9 @@ LAZY = (
 # so that a command imports only what it needs, and the façade for the same reason.
 DEFERRING = ("", "cli", "cli.*")
 
-# These import by name: as above, and folders where adding a file is all it takes.
-BY_NAME = (*DEFERRING, "verifiers", "probes")
+# These import by name: as above, folders where adding a file is all it takes, and what
+# an operator names.
+BY_NAME = (*DEFERRING, "verifiers", "probes", "plugins")
 
 IMPORTERS = ("__import__", "import_module")
 

@@ -101,7 +101,7 @@ class Engine:
             elapsed_s=perf_counter() - begin,
             engines=plan.engines,
             weakened=weakened,
-            warnings=plan.locked.warnings,
+            warnings=plan.warnings,
         )
 
     def judge(self, plan: Plan, subject: Subject) -> tuple[tuple[Result, ...], Verdict]:

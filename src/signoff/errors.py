@@ -12,7 +12,12 @@ Every exception that signoff raises, in one tree.
     ├── SchemaNotJudged      the schema engine came to no answer about a value
     │   └── SchemaTimeout    it was stopped because it took too long
     ├── DuplicateVerifier    two verifiers with one id
+    ├── ConfigError          a configuration cannot be used: carries every fault
+    ├── PluginError          what a configuration names cannot be imported or is no verifier
     ├── NotInstalled         an optional package is absent: names the extra
+    ├── NotGiven             the operator did not give what a check needs
+    ├── NoAnswer             a service did not answer: knows whether it was late
+    ├── BadAnswer            a service answered what it may not
     ├── NotJudged            a check ends early with the finding it carries
     ├── EvidenceMissing      no bytes for a digest
     ├── EvidenceCorrupt      bytes that do not have their digest
@@ -30,6 +35,8 @@ from dataclasses import dataclass
 from typing import Any
 
 __all__ = [
+    "BadAnswer",
+    "ConfigError",
     "ContractError",
     "DocumentError",
     "DuplicateVerifier",
@@ -38,9 +45,12 @@ __all__ = [
     "Fault",
     "JSONError",
     "LockCorrupt",
+    "NoAnswer",
+    "NotGiven",
     "NotInstalled",
     "NotJudged",
     "ParamsError",
+    "PluginError",
     "RunUnreadable",
     "RunUnwritable",
     "SchemaError",
@@ -195,6 +205,26 @@ class DuplicateVerifier(SignoffError):
     """Two verifiers with one id in one registry."""
 
 
+class ConfigError(SignoffError):
+    """
+    A configuration cannot be used.
+
+    Args:
+        faults: Every fault that was found, in document order; at least one.
+        source: Name of the file.
+    """
+
+    def __init__(self, faults: tuple[Fault, ...], *, source: str = "") -> None:
+        places = (f"{source}:{fault.line}:{fault.column}: {fault.message}" for fault in faults)
+        super().__init__("; ".join(places))
+        self.faults = faults
+        self.source = source
+
+
+class PluginError(SignoffError):
+    """What a configuration or the command line names cannot be imported, or is not what it must be."""
+
+
 class NotInstalled(SignoffError):
     """
     An optional package is absent.
@@ -210,6 +240,28 @@ class NotInstalled(SignoffError):
         self.what = what
         self.library = library
         self.extra = extra
+
+
+class NotGiven(SignoffError):
+    """The operator did not give what a check needs to be made, such as a variable's value."""
+
+
+class NoAnswer(SignoffError):
+    """
+    A service did not answer.
+
+    Args:
+        reason: What was met instead; nothing of what was sent or received.
+        late: The time ran out.
+    """
+
+    def __init__(self, reason: str, *, late: bool = False) -> None:
+        super().__init__(reason)
+        self.late = late
+
+
+class BadAnswer(SignoffError):
+    """A service answered what it may not; says what was wrong, and nothing of the content."""
 
 
 class NotJudged(SignoffError):
@@ -230,7 +282,17 @@ class EvidenceMissing(SignoffError):
 
 
 class EvidenceCorrupt(SignoffError):
-    """Stored bytes do not have the digest they are stored under."""
+    """
+    Stored bytes do not have the digest they are stored under.
+
+    Args:
+        message: What is wrong.
+        found: The digest they have, ``""`` when there is none to tell.
+    """
+
+    def __init__(self, message: str, *, found: str = "") -> None:
+        super().__init__(message)
+        self.found = found
 
 
 class RunUnwritable(SignoffError):

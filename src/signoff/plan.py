@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec import Struct
 
 from signoff._version import __version__
 from signoff.contract import bind_criterion
 from signoff.errors import NotInstalled, ParamsError
 from signoff.guard import always, apart, broken
+from signoff.jsonvalue import shown
 from signoff.lockfile import check_lock
-from signoff.model import Criterion, LockedContract
-from signoff.registry import Check, Registry
+from signoff.model import Contract, Criterion, LockedContract
+from signoff.registry import Check, Registry, Verifier
 from signoff.status import Cause
 
 __all__ = ["Bound", "Plan", "prepare"]
@@ -35,6 +38,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         bound: The same with their checks.
         own: True when all checks are signoff's own.
         engines: Names and versions of the programs that decide.
+        warnings: Those of the contract, and what is not as it was when it was locked.
     """
 
     locked: LockedContract
@@ -43,6 +47,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     bound: tuple[Bound, ...]
     own: bool
     engines: dict[str, str]
+    warnings: tuple[str, ...] = ()
 
 
 def prepare(locked: LockedContract, registry: Registry) -> Plan:
@@ -57,9 +62,9 @@ def prepare(locked: LockedContract, registry: Registry) -> Plan:
     check_lock(locked)
     contract = locked.contract
     engines = {"signoff": __version__}
-    for id_ in dict.fromkeys(criterion.verifier for criterion in contract.criteria):
-        verifier = registry.get(id_)
-        if verifier is not None and verifier.engines is not None:
+    for verifier in _verifiers(contract, registry):
+        engines |= _provider(verifier)
+        if verifier.engines is not None:
             engines |= verifier.engines()
     bound = tuple(_bound(criterion, registry) for criterion in contract.criteria)
     return Plan(
@@ -69,7 +74,33 @@ def prepare(locked: LockedContract, registry: Registry) -> Plan:
         bound=bound,
         own=all(entry.own for entry in bound),
         engines=engines,
+        warnings=(*locked.warnings, *_changes(locked, registry)),
     )
+
+
+def _verifiers(contract: Contract, registry: Registry) -> Iterator[Verifier]:
+    """Those that the contract names, each once."""
+    for id_ in dict.fromkeys(criterion.verifier for criterion in contract.criteria):
+        verifier = registry.get(id_)
+        if verifier is not None:
+            yield verifier
+
+
+def _provider(verifier: Verifier) -> dict[str, str]:
+    """Name and version of what brings a verifier that is not signoff's own, where it has both."""
+    name, _, version = verifier.source.rpartition(" ")
+    return {name: version} if name and not verifier.own else {}
+
+
+def _changes(locked: LockedContract, registry: Registry) -> Iterator[str]:
+    """Which verifiers come from elsewhere, or in another version, than when they were locked."""
+    changed: dict[tuple[str, str], list[str]] = {}
+    for id_, before in locked.verifiers.items():
+        verifier = registry.get(id_)
+        if verifier is not None and verifier.source != before:
+            changed.setdefault((before, verifier.source), []).append(id_)
+    for (before, now), ids in changed.items():
+        yield f"{', '.join(ids)}: locked with {shown(before)}, judged with {shown(now)}"
 
 
 def _bound(criterion: Criterion, registry: Registry) -> Bound:

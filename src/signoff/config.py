@@ -1,0 +1,193 @@
+"""
+What an operator lets checks use: services, embedders, predicates, plug-ins, limits.
+
+``load_config`` reads it from ``signoff.toml``.  Nothing that it names is imported,
+and nothing of the environment is read, before a registry is made of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from signoff.document import Document
+from signoff.plugins import (
+    Provided,
+    Reference,
+    function_at,
+    joined,
+    verifiers_at,
+    verifiers_of_plugin,
+)
+from signoff.registry import EvidenceReader, Powers, Registry
+from signoff.strictjson import Limits
+
+__all__ = [
+    "Config",
+    "Embedding",
+    "EndpointEmbedding",
+    "FolderEmbedding",
+    "FunctionEmbedding",
+    "ServiceEntry",
+]
+
+MAX_REPLY_BYTES: Final = 65_536
+
+
+class ServiceEntry(Struct, frozen=True, kw_only=True):
+    """
+    ``[services.NAME]``: a remote verifier service.
+
+    Args:
+        url: Where it is asked.
+        timeout_s: Seconds for a whole answer.
+        headers: Sent along; ``env:VAR`` stands for the value of a variable.
+        allow_http: Lets the URL be plain http beyond this machine.
+        max_bytes: Largest answer.
+    """
+
+    url: str
+    timeout_s: float = 10.0
+    headers: dict[str, str] = {}
+    allow_http: bool = False
+    max_bytes: int = MAX_REPLY_BYTES
+
+
+class EndpointEmbedding(Struct, frozen=True, kw_only=True):
+    """
+    ``kind = "endpoint"``: any service that answers ``POST /v1/embeddings``.
+
+    Args:
+        url: Where it is asked.
+        model: The model's name there.
+        key: ``env:VAR`` with the key, ``""`` when none is needed.
+        timeout_s: Seconds for a whole answer.
+        allow_http: Lets the URL be plain http beyond this machine.
+    """
+
+    url: str
+    model: str
+    key: str = ""
+    timeout_s: float = 30.0
+    allow_http: bool = False
+
+
+class FunctionEmbedding(Struct, frozen=True, kw_only=True):
+    """``kind = "python"``: a function from texts to vectors."""
+
+    function: Reference
+
+
+class FolderEmbedding(Struct, frozen=True, kw_only=True):
+    """``kind = "sentence-transformers"``: a model in a local folder."""
+
+    folder: Path
+
+
+Embedding: TypeAlias = EndpointEmbedding | FunctionEmbedding | FolderEmbedding
+
+
+class Config(Struct, frozen=True, kw_only=True):
+    """
+    What is in force; without arguments what holds where nothing is configured.
+
+    Args:
+        services: Remote verifier services by name.
+        embedders: Sources of vectors by name.
+        predicates: Functions of ``(value, args)`` by name.
+        plugins: Installed plug-ins whose verifiers count.
+        modules: Verifiers, registries and iterables of verifiers that count.
+        limits: How outputs are read.
+        max_image_pixels: Largest image that is decoded.
+        max_image_bytes: Largest file of an image.
+        document: The file it was read from; None when there is none.
+    """
+
+    services: dict[str, ServiceEntry] = {}
+    embedders: dict[str, Embedding] = {}
+    predicates: dict[str, Reference] = {}
+    plugins: tuple[Reference, ...] = ()
+    modules: tuple[Reference, ...] = ()
+    limits: Limits = Limits()
+    max_image_pixels: int = 40_000_000
+    max_image_bytes: int = 16_777_216
+    document: Document | None = None
+
+    def with_named(
+        self, *, plugins: tuple[Reference, ...] = (), modules: tuple[Reference, ...] = ()
+    ) -> Config:
+        """The same with more plug-ins and modules; one that is named already stays once."""
+        return replace(
+            self,
+            plugins=_once(self.plugins + plugins),
+            modules=_once(self.modules + modules),
+        )
+
+    def verifiers(self, *, workspace: Path | None = None) -> tuple[Provided, ...]:
+        """
+        The verifiers of all plug-ins and modules, which are imported for it.
+
+        Args:
+            workspace: What is judged; nothing that lies there is imported.
+
+        Raises:
+            PluginError: One cannot be imported, or is no verifier.
+        """
+        found: list[Provided] = []
+        for reference in self.plugins:
+            found += verifiers_of_plugin(reference, workspace=workspace)
+        for reference in self.modules:
+            found += verifiers_at(reference, workspace=workspace)
+        return tuple(found)
+
+    def powers(
+        self, *, workspace: Path | None = None, store: EvidenceReader | None = None
+    ) -> Powers:
+        """
+        What checks may use; predicates and embedding functions are imported for it.
+
+        Raises:
+            PluginError: A function cannot be imported.
+        """
+        functions: dict[str, Callable[..., Any]] = {
+            name: function_at(reference, workspace=workspace)
+            for name, reference in self.predicates.items()
+        }
+        return Powers(
+            store=store,
+            workspace=workspace,
+            services=self.services,
+            embedders={},
+            predicates=functions,
+        )
+
+    def registry(
+        self,
+        base: Registry,
+        *,
+        workspace: Path | None = None,
+        store: EvidenceReader | None = None,
+    ) -> Registry:
+        """
+        The registry of a base with everything that is configured.
+
+        Args:
+            base: Such as ``STDLIB | PROBES``.
+            workspace: Folder that is judged; probes read there, and nothing is imported
+                from it.
+            store: Recorded evidence by digest.
+
+        Raises:
+            PluginError: What is named cannot be imported, or two verifiers have one id.
+        """
+        registry = joined(base, self.verifiers(workspace=workspace))
+        return registry.with_powers(self.powers(workspace=workspace, store=store))
+
+
+def _once(references: tuple[Reference, ...]) -> tuple[Reference, ...]:
+    first: Mapping[str, Reference] = {one.name: one for one in reversed(references)}
+    return tuple(one for one in references if first[one.name] is one)
