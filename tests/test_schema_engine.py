@@ -310,13 +310,36 @@ def fan(width: int, depth: int) -> CompiledSchema:
         ({"$defs": {"a": {"$ref": "#"}}, "type": "string"}, False),
         ({"items": {"$ref": "#"}}, True),
         ({"$dynamicAnchor": "a", "items": {"$dynamicRef": "#a"}}, True),
-        ({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}, True),
+        ({"$ref": "#/$defs/a", "$defs": {"a": {"items": {"$ref": "#/$defs/b"}}, "b": {"items": {"$ref": "#/$defs/a"}}}}, True),
         ({"$schema": "https://json-schema.org/draft/2019-09/schema", "items": {"$recursiveRef": "#"}}, True),
         ({"$ref": "#/$defs/a", "$defs": {"a": {"properties": {"x": {"$ref": "#/$defs/b"}}}, "b": {"type": "null"}}}, False),
     ],
 )  # fmt: skip
 def test_recursive_schemas_are_judged_elsewhere(schema: Any, isolated: bool) -> None:
     assert isolated is compile_schema(schema).isolated
+
+
+def test_schema_that_goes_round_is_a_fault_in_every_hand() -> None:
+    with pytest.raises(SchemaError, match=r"^/anyOf/0/\$ref: refers back to itself"):
+        compile_schema({"anyOf": [{"$ref": "#"}, {"type": "null"}]}, FOREIGN_RULES)
+
+
+def test_every_circle_is_told_of_however_long() -> None:
+    links: dict[str, Any] = {str(n): {"$ref": f"#/$defs/{(n + 1) % 5_000}"} for n in range(5_000)}
+    links["x"] = {"not": {"$ref": "#/$defs/x"}}
+    links["y"] = {"allOf": [{"$ref": "#/$defs/0"}]}
+
+    with pytest.raises(SchemaError) as caught:
+        compile_schema({"type": "string", "$defs": links})
+
+    assert ["/$defs/4999/$ref", "/$defs/x/not/$ref"] == [f.where for f in caught.value.faults]
+
+
+def test_schemas_of_strangers_may_accept_every_value() -> None:
+    schemas: list[Any] = [{}, True, {"$ref": "#/$defs/a", "$defs": {"a": {}}}]
+    for schema in schemas:
+        assert compile_schema(schema, FOREIGN_RULES).accepts_everything
+    assert not compile_schema({"required": []}, FOREIGN_RULES).warnings
 
 
 def test_much_expanded_schemas_are_judged_elsewhere() -> None:

@@ -32,6 +32,7 @@ CONTRACTS: dict[str, tuple[str, str | bytes, str]] = {
     "criteria absent": (".yaml", "id: x", "1:1: criteria is required"),
     "only advisory ones": (".yaml", "id: x\ncriteria:\n- {id: a, verifier: not_empty, required: false}", "3:1: no criterion is required: a contract must be able to fail (/criteria)"),
     "two equal ids": (".yaml", "id: x\ncriteria:\n- {id: a, verifier: not_empty}\n- {id: a, verifier: not_empty}", "4:8: id 'a' is used 2 times (/criteria/1/id)"),
+    "a cyclic schema": (".json", '{"id":"x","criteria":[{"id":"a","verifier":"json_schema","params":{"schema":{"anyOf":[{"$ref":"#"},{"type":"null"}]}}}]}', "params.schema/anyOf/0/$ref refers back to itself without looking at a part of the value (/criteria/0/params/schema/anyOf/0/$ref)"),
     "a remote $ref": (".json", '{"id":"x","criteria":[{"id":"a","verifier":"json_schema","params":{"schema":{"$ref":"https://example.org/s.json"}}}]}', "(/criteria/0/params"),
     "a remote schemaRef": (".json", '{"id":"x","criteria":[{"id":"a","verifier":"json_schema","params":{"schemaRef":"https://example.org/s.json"}}]}', "Remote schemaRef URLs are not supported"),
     "required misspelt": (".yaml", "id: x\ncriteria:\n- {id: a, verifier: not_empty, requird: true}", '3:32: requird is not a field of a criterion; did you mean "required"? (/criteria/0/requird)'),
@@ -199,8 +200,8 @@ def test_standard_input_that_is_too_large_or_closed(folder: Path) -> None:
     assert "signoff: standard input: is closed" in refused(closed)
 
 
-def test_cyclic_schema_ends_in_a_verdict(folder: Path) -> None:
-    """A schema that leads back to itself is judged in bounded time, whatever the depth."""
+def test_recursive_schema_ends_in_a_verdict(folder: Path) -> None:
+    """A schema that leads back to itself for parts of the value is judged in bounded time."""
     cyclic = {"type": "array", "items": {"$ref": "#"}}
     contract = {"id": "x", "criteria": [{"id": "a", "verifier": "json_schema", "params": {"schema": cyclic}}]}  # fmt: skip
     wrote(folder, "cyclic.json", json.dumps(contract))

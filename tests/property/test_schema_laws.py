@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from signoff.errors import Fault, SchemaError
 from signoff.schema_engine import CONTRACT_RULES, FOREIGN_RULES, compile_schema
 from signoff.schema_engine.references import expansion
+from signoff.schema_engine.survey import survey
 
 NAMES = st.sampled_from(["a", "b", "/", "~", "", "type", "😀"])
 SCALARS = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "a", "ab", "😀"])
@@ -55,6 +56,21 @@ def with_subschemas(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 SCHEMAS = st.recursive(
     st.booleans() | st.fixed_dictionaries({}, optional=ASSERTIONS), with_subschemas, max_leaves=6
 )
+NEEDED = {"if", "then", "else", "contains"}
+IDLE = [
+    {"required": []},
+    {"minLength": 0},
+    {"minItems": 0.0},
+    {"minProperties": 0},
+    {"uniqueItems": False},
+    {"pattern": ""},
+    {"dependentRequired": {}},
+    {"then": False},
+    {"if": {"type": "string"}},
+    {"minContains": 2},
+    {"anyOf": [{"type": "string"}, {}]},
+    {"type": ["array", "boolean", "null", "number", "object", "string"]},
+]
 RELAXED = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
@@ -104,12 +120,33 @@ class TestReasons:
     @RELAXED
     def test_recursion_changes_nothing(self, schema: Any, value: Any) -> None:
         assume(isinstance(schema, dict))
-        there = compile_schema({"$defs": {"s": schema, "r": {"not": {"$ref": "#"}}}, "anyOf": [
+        there = compile_schema({"$defs": {"s": schema, "r": {"items": {"$ref": "#"}}}, "anyOf": [
             {"$ref": "#/$defs/s"}, {"allOf": [False, {"$ref": "#/$defs/r"}]}]}, FOREIGN_RULES)  # fmt: skip
         here = compile_schema(schema, FOREIGN_RULES)
 
         assert there.isolated
         assert here.is_valid(value) is there.is_valid(value)
+
+
+class TestClaims:
+    """A schema that is said to accept every value does."""
+
+    @given(schema=SCHEMAS, value=VALUES)
+    @RELAXED
+    def test_accepts_every_value(self, schema: Any, value: Any) -> None:
+        seen = survey(schema, CONTRACT_RULES)
+        assume(seen.accepts_everything or "schema accepts every value" in seen.warnings)
+
+        assert compile_schema(schema, FOREIGN_RULES).is_valid(value)
+
+    @given(idle=st.sampled_from(IDLE), beside=SCHEMAS, value=VALUES)
+    @RELAXED
+    def test_idle_keywords_change_nothing(self, idle: Any, beside: Any, value: Any) -> None:
+        assume(isinstance(beside, dict) and not idle.keys() & beside.keys())
+        assume("unevaluatedProperties" not in beside and not NEEDED & beside.keys())
+        whole = compile_schema(beside | idle, FOREIGN_RULES)
+
+        assert whole.is_valid(value) is compile_schema(beside, FOREIGN_RULES).is_valid(value)
 
 
 class TestRefusal:

@@ -7,7 +7,7 @@ from urllib.parse import unquote, urljoin
 
 from signoff.jsonvalue import JSON, MISSING, join_pointer, parse_pointer, resolve
 
-__all__ = ["Identifiers", "Resource", "expansion"]
+__all__ = ["Identifiers", "Resource", "circles", "expansion"]
 
 
 class Resource:
@@ -61,6 +61,10 @@ class Identifiers:
             return None if pointer is None else (pointer, resource)
         return self._below(resource, name)
 
+    def recursive(self, pointer: str) -> None:
+        """A place that ``$recursiveRef`` may lead to from elsewhere."""
+        self._dynamic.setdefault("", []).append(pointer)
+
     def dynamic(self, reference: str) -> Sequence[str]:
         """Pointers of all places that a dynamic reference may lead to besides its target."""
         return self._dynamic.get(unquote(reference.partition("#")[2]), ())
@@ -110,3 +114,27 @@ def expansion(edges: Mapping[str, Sequence[str]], *, limit: int) -> int | None:
             entered.add(onward)
             path.append((onward, iter(edges.get(onward, ()))))
     return sizes[""]
+
+
+def circles(edges: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[str]:
+    """
+    The references that lead back to where one came from, one for each circle found.
+
+    Args:
+        edges: For each subschema by pointer, those it applies to the very same value, each
+            with the place of the reference that leads there, ``""`` without one.
+    """
+    done: set[str] = set()
+    for start in sorted(edges):
+        path = {} if start in done else {start: ("", iter(edges[start]))}
+        while path:
+            pointer, (_, rest) = next(reversed(path.items()))
+            other, place = next(rest, ("", None))
+            if place is None:
+                done.add(pointer)
+                del path[pointer]
+            elif other in path:
+                steps = (came for came, _ in reversed(path.values()))
+                yield place or next(filter(None, steps))
+            elif other not in done:
+                path[other] = (place, iter(edges.get(other, ())))

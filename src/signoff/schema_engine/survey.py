@@ -7,14 +7,24 @@ Only keywords are looked at: a property may have any name, and what ``const``,
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from msgspec import Struct
 
 from signoff.errors import Fault
 from signoff.jsonvalue import JSON, join_pointer, parse_pointer, resolve, shown
+from signoff.schema_engine.claims import (
+    REFERENCES,
+    asserts,
+    claiming,
+    ignored,
+    reaches,
+    reliant,
+)
 from signoff.schema_engine.keywords import DEFAULT_DRAFT, Draft, draft_named
 from signoff.schema_engine.messages import Violation, violations
 from signoff.schema_engine.native import is_bundled, knows_format, meta_schema, pattern_cost
-from signoff.schema_engine.references import Identifiers, Resource, expansion
+from signoff.schema_engine.references import Identifiers, Resource, circles, expansion
 from signoff.schema_engine.rules import Formats, References, SchemaRules
 from signoff.schema_engine.worker import complaints
 
@@ -25,11 +35,11 @@ MAX_EXPANSION = 10_000
 MAX_PATTERN_BYTES = 2**28
 ROOT_URI = "json-schema:///"
 
-_REFERENCES = ("$ref", "$dynamicRef")
-# What these apply is looked at again, by each of the two keywords that want what is left over.
+# What is applied to the very same value, not to a part of it.  It is looked at again by each of
+# the two keywords that want what is left over.
 _IN_PLACE = {"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"} | {
     "dependencies",
-    *_REFERENCES,
+    *REFERENCES,
 }
 _LEFT_OVER = {"unevaluatedItems", "unevaluatedProperties"}
 _LOOKED_AT = 3
@@ -70,9 +80,11 @@ def survey(schema: JSON, rules: SchemaRules) -> Survey:
         )
     look = _Look(schema, draft, rules)
     look.over()
-    everything = _accepts_everything(schema, draft)
+    everything = look.claims_nothing()
     if everything and not rules.may_accept_everything:
         look.faults.append(Fault("", "accepts every value"))
+    elif not rules.may_accept_everything and not look.refuses_something():
+        look.warnings.append("schema accepts every value")
     size = None if look.endless else expansion(look.edges, limit=MAX_EXPANSION)
     return Survey(
         faults=tuple(sorted(set(look.faults), key=lambda fault: (fault.where, fault.message))),
@@ -91,13 +103,6 @@ def _unknown_draft(where: str) -> Fault:
     return Fault(where, "names no known draft; there are 2020-12, 2019-09, 7, 6 and 4")
 
 
-def _accepts_everything(schema: JSON, draft: Draft) -> bool:
-    if not isinstance(schema, dict):
-        return schema is True
-    known = (draft.keywords.get(name) for name in schema)
-    return not any(keyword is not None and keyword.claims for keyword in known)
-
-
 class _Look:
     """One walk over one schema."""
 
@@ -113,6 +118,10 @@ class _Look:
         self.faults: list[Fault] = []
         self.warnings: list[str] = []
         self.edges: dict[str, list[str]] = {}
+        self._in_place: dict[str, list[tuple[str, str]]] = {}
+        self._relies_on: dict[str, list[str]] = {}
+        self._reliant: dict[str, Collection[str]] = {}
+        self._asserting: set[str] = set()
         self.endless = False
 
     def over(self) -> None:
@@ -120,10 +129,32 @@ class _Look:
         self._walk("", self._schema, self._names.resource(ROOT_URI, ""))
         while self._pending:
             self._follow(*self._pending.pop())
+        for place in circles(self._in_place):
+            self._fault(place, "refers back to itself without looking at a part of the value")
         for pointer in self._names.twice:
             self._fault(pointer, "has a name that another subschema has too")
         if self._pattern_bytes > MAX_PATTERN_BYTES:
             self._fault("", f"has patterns that need more than {MAX_PATTERN_BYTES >> 20} MiB")
+
+    def claims_nothing(self) -> bool:
+        """There is no assertion, applicator or reference, save references to such a schema."""
+        pointer, seen = "", set[str]()
+        while pointer not in seen:
+            seen.add(pointer)
+            schema, _ = resolve(self._schema, parse_pointer(pointer))
+            if not isinstance(schema, dict):
+                return schema is True
+            names = claiming(schema, self._draft).keys()
+            if not names:
+                return True
+            if names != {"$ref"}:
+                return False
+            pointer = next((target for target, _ in self._in_place.get(pointer, ())), pointer)
+        return False
+
+    def refuses_something(self) -> bool:
+        """Some value may be refused, as far as keywords tell."""
+        return reaches("", self._relies_on, self._asserting)
 
     def _fault(self, where: str, message: str) -> None:
         self.faults.append(Fault(where, message))
@@ -139,28 +170,42 @@ class _Look:
         if pointer in self.edges:
             return
         self.edges[pointer] = []
+        if asserts(schema, self._draft):
+            self._asserting.add(pointer)
         if not isinstance(schema, dict):
             return
+        self._reliant[pointer] = reliant(schema, self._draft)
         resource = self._named(pointer, schema, resource)
         if _LEFT_OVER & schema.keys():
             self._looks_again.add(pointer)
+        claims = claiming(schema, self._draft)
         for name, value in schema.items():
             place = join_pointer(pointer, name)
             keyword = self._draft.keywords.get(name)
             if keyword is None:
-                if name != "example" and not name.startswith("x-"):
-                    self.warnings.append(f"unknown keyword {shown(place)}")
+                self._unknown(name, place)
                 continue
+            if ignored(name, schema, self._draft):
+                self.warnings.append(f"ignored keyword {shown(place)}")
             self._look_at(pointer, place, name, value, resource)
             for tokens, subschema in keyword.subschemas(value):
                 below = join_pointer(place, *tokens)
                 self._walk(below, subschema, resource)
-                if keyword.claims:
+                if name in claims:
                     self._applies(pointer, name, below)
 
-    def _applies(self, pointer: str, keyword: str, *below: str) -> None:
-        again = keyword in _IN_PLACE and pointer in self._looks_again
-        self.edges[pointer] += below * (_LOOKED_AT if again else 1)
+    def _unknown(self, name: str, place: str) -> None:
+        if name != "example" and not name.startswith("x-"):
+            self.warnings.append(f"unknown keyword {shown(place)}")
+
+    def _applies(self, pointer: str, keyword: str, below: str, *, reference: str = "") -> None:
+        in_place = keyword in _IN_PLACE
+        again = in_place and pointer in self._looks_again
+        self.edges[pointer] += [below] * (_LOOKED_AT if again else 1)
+        if in_place:
+            self._in_place.setdefault(pointer, []).append((below, reference))
+        if keyword in self._reliant[pointer]:
+            self._relies_on.setdefault(pointer, []).append(below)
 
     def _named(self, pointer: str, schema: dict[str, JSON], resource: Resource) -> Resource:
         """The resource that a subschema begins, or else is in; its anchors are noted."""
@@ -170,6 +215,8 @@ class _Look:
             self._names.anchor(identifier[1:], pointer, resource)
         elif identifier:
             resource = self._names.resource(identifier, pointer, resource)
+        if schema.get("$recursiveAnchor") is True and pointer == resource.root:
+            self._names.recursive(pointer)
         for name in () if alone else ("$anchor", "$dynamicAnchor"):
             anchor = schema.get(name)
             if isinstance(anchor, str) and name in self._draft.keywords:
@@ -179,12 +226,12 @@ class _Look:
     def _look_at(
         self, pointer: str, place: str, name: str, value: JSON, resource: Resource
     ) -> None:
-        if name in _REFERENCES and isinstance(value, str):
-            self._pending.append((pointer, place, name, value, resource))
-        elif name == "$recursiveRef":
+        if name == "$recursiveRef":
             self.endless = True
-            if value != "#":
-                self._fault(place, 'must be "#"')
+        if name == "$recursiveRef" and value != "#":
+            self._fault(place, 'must be "#"')
+        elif name in REFERENCES and isinstance(value, str):
+            self._pending.append((pointer, place, name, value, resource))
         elif name == "$schema" and pointer and isinstance(value, str):
             self._same_draft(place, value)
         elif name == "format" and isinstance(value, str):
@@ -231,6 +278,7 @@ class _Look:
         found = self._names.target(ref, resource)
         if found is None and self._is_bundled(ref, resource):
             self.endless = True  # every meta-schema refers to itself
+            self._asserting.add(pointer)
             return
         if found is None:
             self._fault(place, f'leads nowhere: "{shown(ref)}"')
@@ -240,9 +288,9 @@ class _Look:
         if not isinstance(schema, dict | bool):
             self._fault(place, f'leads to something that is no schema: "{shown(ref)}"')
             return
-        self._applies(pointer, name, target)
-        if name == "$dynamicRef":
-            self._applies(pointer, name, *self._names.dynamic(ref))
+        dynamic = self._names.dynamic(ref) if name != "$ref" else ()
+        for place_led_to in (target, *dynamic):
+            self._applies(pointer, name, place_led_to, reference=place)
         if target not in self.edges:  # a place where no keyword puts a schema
             self._conforms(target, schema)
             self._walk(target, schema, within)
