@@ -54,6 +54,7 @@ def fill(
     contract: LockedContract | None = None,
     text: bool = False,
     registry: Registry = STDLIB,
+    weakened: tuple[str, ...] = (),
 ) -> VerdictFile:
     """Commit a run with evidence and facts."""
     contract = contract or locked()
@@ -64,7 +65,7 @@ def fill(
         "evidence": (kept,),
     }
     subject: Subject = subject_of(output, text=text, **facts)
-    report = engine(registry).verify(contract, subject)
+    report = engine(registry).verify(contract, subject, weakened=weakened)
     return run.commit(contract, report, subject, output=output, text=text)
 
 

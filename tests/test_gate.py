@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from signoff.errors import LockCorrupt
-from signoff.gate import GateReport, gate
+from signoff.gate import GateReport, gate_run
 from signoff.model import Finding, LockedContract, Subject, failed, passed, skipped, warned
 from signoff.record import subject_of
 from signoff.registry import Check, Powers, Registry, Verifier
@@ -26,7 +26,9 @@ def run(tmp_path: Path) -> Path:
 
 
 def gated(folder: Path, contract: LockedContract | None = None, **options: Any) -> GateReport:
-    return gate(folder, contract=contract or sample.locked(), **({"registry": STDLIB} | options))
+    return gate_run(
+        folder, contract=contract or sample.locked(), **({"registry": STDLIB} | options)
+    )
 
 
 def verifier(id: str, finding: Finding, **options: Any) -> Verifier:
@@ -152,10 +154,29 @@ def test_text_is_compared_as_text(tmp_path: Path) -> None:
         tmp_path / "run", b"[1]", text=True, contract=contract, registry=registry
     )
 
-    assert gated(folder, contract, registry=registry, output=b"[1]").passed
-    assert not gated(folder, contract, registry=registry, output=b"[1] ").passed
-    assert not gated(folder, contract, registry=registry, output=b'"[1]"').passed
-    assert not gated(folder, contract, registry=registry, output=b"\xff").passed
+    assert gated(folder, contract, registry=registry, output=b"[1]", text=True).passed
+    assert not gated(folder, contract, registry=registry, output=b"[1]").passed
+    for other in (b"[1] ", b'"[1]"', b"\xff"):
+        assert not gated(folder, contract, registry=registry, output=other, text=True).passed
+
+
+def test_what_the_run_made_less_strict_needs_leave(tmp_path: Path) -> None:
+    contract = sample.locked(
+        {"id": "t", "criteria": [{"id": "any", "verifier": "yes"}]},
+        STDLIB | [verifier("yes", passed("x"))],
+    )
+    registry = STDLIB | [verifier("yes", passed("x"))]
+    folder = sample.written(
+        tmp_path / "run",
+        b"[1]",
+        contract=contract,
+        registry=registry,
+        weakened=("locked_at_verify", "max_depth=100"),
+    )
+    found = gated(folder, contract, registry=registry)
+
+    assert ("report.json: weakened by max_depth=100, which is not allowed here",) == found.problems
+    assert gated(folder, contract, registry=registry, allow=["max_depth=100"]).passed
 
 
 # -- what a forger writes --

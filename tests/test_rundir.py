@@ -118,7 +118,7 @@ def test_limits_come_back(tmp_path: Path) -> None:
 def test_duplicate_keys_are_let_through_only_openly(tmp_path: Path) -> None:
     limits, data = Limits(last_key_wins=True), b'[{"a": 1, "a": 2}]'
 
-    with pytest.raises(RunUnwritable, match="duplicate keys"):
+    with pytest.raises(RunUnwritable, match="duplicate_keys_last"):
         commit(tmp_path / "run", subject_of(data, limits=limits), output=data, limits=limits)
 
 
@@ -622,7 +622,12 @@ FORGED: dict[str, tuple[str, Edit, str]] = {
     "duplicate keys let through": (
         "facts.json",
         lambda f: f.update(limits=msgspec.to_builtins(Limits(last_key_wins=True))),
-        "duplicate keys",
+        "weakened does not say duplicate_keys_last",
+    ),
+    "a depth that was raised in secret": (
+        "facts.json",
+        lambda f: f.update(limits=msgspec.to_builtins(Limits(max_depth=100))),
+        "weakened does not say max_depth=100",
     ),
 }
 

@@ -21,6 +21,9 @@ from signoff.errors import VerdictError as VerdictError
 from signoff.evidence import DirectoryStore as DirectoryStore
 from signoff.evidence import MemoryStore as MemoryStore
 from signoff.foreign import from_function as from_function
+from signoff.gate import GateReport as GateReport
+from signoff.gate import gate_run as gate_run
+from signoff.jsonvalue import parse_pointer as parse_pointer
 from signoff.lockfile import encode_lock as encode_lock
 from signoff.model import Contract as Contract
 from signoff.model import Criterion as Criterion
@@ -45,8 +48,8 @@ from signoff.params import Pointer as Pointer
 from signoff.plan import Plan as Plan
 from signoff.probes import PROBES as PROBES
 from signoff.quick import verify as verify
-from signoff.registry import EACH as EACH
 from signoff.registry import Check as Check
+from signoff.registry import EACH as EACH
 from signoff.registry import Powers as Powers
 from signoff.registry import Registry as Registry
 from signoff.registry import Verifier as Verifier

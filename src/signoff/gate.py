@@ -8,7 +8,7 @@ output again by every check that is a function of it, and compares.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -21,12 +21,13 @@ from signoff.lockfile import check_lock
 from signoff.model import Finding, LockedContract, Report, Subject
 from signoff.plan import Plan
 from signoff.probes import PROBES
+from signoff.quick import LOCKED_AT_VERIFY
 from signoff.record import subject_of
 from signoff.registry import Powers, Registry
 from signoff.rundir import Run, read_run
 from signoff.status import Outcome, Status
 
-__all__ = ["GateReport", "gate"]
+__all__ = ["GateReport", "gate_run"]
 
 COMPARED: Final = ("detail", "at", "score", "cause", "data", "evidence")
 
@@ -55,12 +56,14 @@ class GateReport(Struct, frozen=True, kw_only=True):
         return self.outcome is Outcome.PASSED and not self.problems
 
 
-def gate(
+def gate_run(
     folder: str | os.PathLike[str],
     *,
     contract: LockedContract,
     registry: Registry,
     output: bytes | None = None,
+    text: bool = False,
+    allow: Collection[str] = (),
     strict: bool = False,
     probes: Registry = PROBES,
 ) -> GateReport:
@@ -72,6 +75,10 @@ def gate(
         contract: What had to hold, from a place that the work could not write to.
         registry: The verifiers to judge again with.
         output: Bytes that must be the recorded output; they are what is judged again.
+        text: The output may be plain text.  Whoever ran ``verify`` chose how the output was
+            read, and a text meets claims that its JSON would not.
+        allow: What the run may have made less strict, as its ``weakened`` names it.  That the
+            contract was locked when it verified needs no leave: the given one was locked.
         strict: A required criterion that only warns fails too.
         probes: The verifiers that touch the world; what they found stands as recorded.
 
@@ -84,6 +91,8 @@ def gate(
     except RunUnreadable as exc:
         return GateReport(outcome=Outcome.FAILED, problems=exc.problems)
     problems = [*_faults_of_contract(run, contract)]
+    if not problems:
+        problems += _liberties(run, text=text, allow=allow)
     if problems:
         return GateReport(outcome=Outcome.FAILED, problems=tuple(problems), report=run.report)
     subject = run.subject if output is None else _given(run, output, problems)
@@ -107,6 +116,15 @@ def gate(
 def _faults_of_contract(run: Run, contract: LockedContract) -> Iterator[str]:
     if run.locked.digest != contract.digest or run.locked.canonical != contract.canonical:
         yield f"contract must be {contract.digest}, got {run.locked.digest}"
+
+
+def _liberties(run: Run, *, text: bool, allow: Collection[str]) -> Iterator[str]:
+    """What whoever ran it chose, and the gate was not told to accept."""
+    if run.text and not text:
+        yield "output.txt: the output was read as plain text, which is not allowed here"
+    for entry in run.report.weakened:
+        if entry != LOCKED_AT_VERIFY and entry not in allow:
+            yield f"report.json: weakened by {shown(entry)}, which is not allowed here"
 
 
 def _given(run: Run, output: bytes, problems: list[str]) -> Subject:

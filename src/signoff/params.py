@@ -208,21 +208,28 @@ def _annotated(plain: Any, extras: tuple[Any, ...]) -> Kind:
     return kind_of(plain)
 
 
+# The bounds that are understood, by plain type; others are refused rather than ignored.
+_BOUNDS = {int: {"ge", "gt", "le", "lt"}, float: {"ge", "le"}, str: {"min_length", "max_length"}}
+_ALL_BOUNDS = ("ge", "gt", "le", "lt", "multiple_of", "pattern", "min_length", "max_length")
+
+
 def _with_bounds(plain: Any, meta: msgspec.Meta) -> Kind:
+    given = {name for name in _ALL_BOUNDS if getattr(meta, name) is not None}
+    if not given <= _BOUNDS.get(plain, set()):
+        odd = ", ".join(sorted(given - _BOUNDS.get(plain, set())))
+        raise TypeError(f"bounds on {plain!r} are not understood: {odd}")
     if plain is int:
-        return integer(ge=_whole(meta.ge, meta.gt, 1), le=_whole(meta.le, meta.lt, -1))
+        lows = [math.ceil(meta.ge)] if meta.ge is not None else []
+        lows += [math.floor(meta.gt) + 1] if meta.gt is not None else []
+        highs = [math.floor(meta.le)] if meta.le is not None else []
+        highs += [math.ceil(meta.lt) - 1] if meta.lt is not None else []
+        return integer(ge=max(lows, default=None), le=min(highs, default=None))
     if plain is float:
         return number(ge=meta.ge, le=meta.le)
     if plain is str:
         least, most = meta.min_length or 0, meta.max_length or MAX_TEXT
         return text("non-empty string" if least == 1 else "string", least=least, most=most)
-    raise TypeError(f"bounds on {plain!r} are not understood")
-
-
-def _whole(inclusive: float | None, exclusive: float | None, step: int) -> int | None:
-    if inclusive is not None:
-        return int(inclusive)
-    return None if exclusive is None else int(exclusive) + step
+    return kind_of(plain)
 
 
 def _optional(kinds: list[Any], hint: Any) -> Kind:

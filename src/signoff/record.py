@@ -38,6 +38,7 @@ __all__ = [
     "encode_report",
     "encode_verdict",
     "subject_of",
+    "weakened_by",
 ]
 
 FORMAT: Final = "signoff-verdict/1"
@@ -158,6 +159,17 @@ def subject_of(
     return Subject(output=output, output_digest=digest_bytes(canonical_bytes(output)), **facts)
 
 
+def weakened_by(limits: Limits) -> tuple[str, ...]:
+    """What reading the output under these limits made less strict than the default."""
+    said = {
+        f"max_bytes={limits.max_bytes}": limits.max_bytes > _DEFAULT.max_bytes,
+        f"max_depth={limits.max_depth}": limits.max_depth > _DEFAULT.max_depth,
+        f"max_digits={limits.max_digits}": limits.max_digits > _DEFAULT.max_digits,
+        DUPLICATE_KEYS_LAST: limits.last_key_wins,
+    }
+    return tuple(entry for entry, holds in said.items() if holds)
+
+
 def compose(
     locked: LockedContract,
     report: Report,
@@ -238,8 +250,9 @@ def assess(
     expected = verdict_of(report, files, evidence)
     problems += _faults_of_report(report, locked, subject)
     problems += _faults_of_evidence(report, facts, evidence)
-    if limits.last_key_wins and DUPLICATE_KEYS_LAST not in report.weakened:
-        problems.append("report.json: weakened does not say that duplicate keys were let through")
+    for entry in weakened_by(limits):
+        if entry not in report.weakened:
+            problems.append(f"report.json: weakened does not say {entry}")
     if {"output.txt", "output.json"} <= files.keys():
         problems.append("output.txt: there is an output.json too")
     if verdict is not None:

@@ -106,8 +106,11 @@ def test_text_is_judged_again_as_text(folder: Path) -> None:
     contract = '{"id": "t", "criteria": [{"id": "hi", "verifier": "regex_match", "params": {"pattern": "^hi$"}}]}'
     wrote(folder, "text.json", contract)
     call("verify", "text.json", "-", "--out", "run", "--text", stdin=b"ho")
-    called = call("gate", "run", "--contract", "text.json")
+    refused = call("gate", "run", "--contract", "text.json")
+    called = call("gate", "run", "--contract", "text.json", "--text")
 
+    assert 1 == refused.code
+    assert "output.txt: the output was read as plain text" in refused.out
     assert 1 == called.code
     assert '    where     the whole output\n    got       "ho"\n' in called.out
 

@@ -19,7 +19,7 @@ from signoff.cli.report_text import Shown, report_lines, verdict_line
 from signoff.cli.terminal import Terminal
 from signoff.document import parse_document, read_bytes
 from signoff.errors import DocumentError, RunUnreadable
-from signoff.gate import GateReport, gate
+from signoff.gate import GateReport, gate_run
 from signoff.jsonvalue import shown
 from signoff.model import Contract
 from signoff.record import MAX_OUTPUT_BYTES
@@ -45,6 +45,13 @@ Examples:
     "--contract", required=True, type=FileName(), help="What had to hold, from a trusted place."
 )
 @click.option("--output", type=FileName(), help="A file that must be the output of the run.")
+@click.option("--text", is_flag=True, help="The output may have been read as plain text.")
+@click.option(
+    "--allow",
+    multiple=True,
+    metavar="WORD",
+    help="What may have been less strict, such as duplicate_keys_last; repeatable.",
+)
 @strict_option
 @json_option
 @click.option("--junit", type=FileName(), help="Write the results as JUnit XML too.")
@@ -56,6 +63,8 @@ def command(
     *,
     contract: str,
     output: str | None,
+    text: bool,
+    allow: tuple[str, ...],
     strict: bool,
     as_json: bool,
     junit: str | None,
@@ -65,7 +74,8 @@ def command(
 
     DIR is what signoff verify --out has written.  Every digest is computed anew,
     and every check that is a function of the output is run again; anything that
-    is missing, altered or in doubt fails.  Take the contract from where the work
+    is missing, altered or in doubt fails, and so does what the run made less
+    strict, unless it is allowed here.  Take the contract from where the work
     could not change it.
 
     Exit codes: 0 passed, 1 failed or anything is wrong with the run,
@@ -80,7 +90,15 @@ def command(
     locked = open_contract(contract, registry).locked
     data = open_output(output, terminal, max_bytes=MAX_OUTPUT_BYTES) if output else None
     with Progress(terminal.err, "judging the run again"):
-        found = gate(folder, contract=locked, registry=registry, output=data, strict=strict)
+        found = gate_run(
+            folder,
+            contract=locked,
+            registry=registry,
+            output=data,
+            text=text,
+            allow=allow,
+            strict=strict,
+        )
     if junit:
         write_file(junit, _junit(found, locked.contract))
     if as_json:

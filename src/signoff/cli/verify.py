@@ -23,7 +23,7 @@ from signoff.errors import RunUnwritable
 from signoff.jsonvalue import shown
 from signoff.model import Report, Result, Subject
 from signoff.quick import LOCKED_AT_VERIFY
-from signoff.record import DUPLICATE_KEYS_LAST, VerdictFile, encode_report, subject_of
+from signoff.record import VerdictFile, encode_report, subject_of, weakened_by
 from signoff.strictjson import Limits
 
 __all__ = ["command"]
@@ -232,14 +232,8 @@ def _report(
 
 
 def _weakened(request: Request, contract: ContractFile) -> tuple[str, ...]:
-    limits = request.limits
-    found = {
-        LOCKED_AT_VERIFY: not contract.was_locked,
-        DUPLICATE_KEYS_LAST: limits.last_key_wins,
-        f"max_bytes={limits.max_bytes}": limits.max_bytes > DEFAULT.max_bytes,
-        f"max_depth={limits.max_depth}": limits.max_depth > DEFAULT.max_depth,
-    }
-    return tuple(name for name, weaker in found.items() if weaker)
+    locked_now = () if contract.was_locked else (LOCKED_AT_VERIFY,)
+    return locked_now + weakened_by(request.limits)
 
 
 def _keep(request: Request, judged: Judged, commit: Commit | None) -> None:
