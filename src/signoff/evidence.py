@@ -140,7 +140,7 @@ class DirectoryStore:
             raise EvidenceCorrupt(f"evidence {digest} {reason(exc)}") from exc
         found = f"sha256:{sha256(data).hexdigest()}"
         if found != digest:
-            raise EvidenceCorrupt(f"evidence {digest} has the digest {found}")
+            raise EvidenceCorrupt(f"evidence {digest} has the digest {found}", found=found)
         return data
 
     def has(self, digest: str) -> bool:

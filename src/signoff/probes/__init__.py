@@ -1,14 +1,25 @@
 """
 PROBES: the checks that touch the world, one module each.
 
-A probe can do nothing until an operator gives it powers; without the means it
-needs it answers that it was not given them.
+A module of this folder holds one verifier of the same name.  A probe can do
+nothing until an operator gives it powers; without the means it needs it answers
+that it was not given them.
 """
 
 from __future__ import annotations
 
-from signoff.registry import Registry
+from importlib import import_module
+from pkgutil import iter_modules
+
+from signoff.registry import Registry, Verifier
 
 __all__ = ["PROBES"]
 
-PROBES = Registry()
+
+def _verifier(name: str) -> Verifier:
+    found = getattr(import_module(f"{__name__}.{name}"), name)
+    assert isinstance(found, Verifier), name
+    return found
+
+
+PROBES = Registry(_verifier(module.name) for module in iter_modules(__path__))

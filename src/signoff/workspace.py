@@ -1,0 +1,35 @@
+"""Where probes look for files: the folder the work was done in, where they may read it."""
+
+from __future__ import annotations
+
+import os
+
+from signoff.errors import NotJudged
+from signoff.model import Subject, inconclusive
+from signoff.registry import Powers
+from signoff.status import Cause
+
+__all__ = ["workspace_of"]
+
+
+def workspace_of(subject: Subject, powers: Powers) -> str:
+    """
+    The folder of the work.
+
+    The subject's own, which must be the operator's or lie below it where there is
+    one; the operator's for a subject that names none.
+
+    Raises:
+        NotJudged: There is no folder, or it may not be read.
+    """
+    granted = None if powers.workspace is None else os.fspath(powers.workspace)
+    named = subject.workspace
+    if named is None and granted is None:
+        raise NotJudged(inconclusive("No workspace was recorded.", Cause.NOT_RECORDED))
+    if named is None or granted is None:
+        return named if named is not None else granted or ""
+    root, place = os.path.realpath(granted), os.path.realpath(named)
+    if os.path.commonpath((root, place)) != root:
+        detail = "Workspace is outside the folder that probes may read."
+        raise NotJudged(inconclusive(detail, Cause.EVIDENCE_DENIED))
+    return named
