@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,6 +24,7 @@ from signoff.plugins import (
     verifiers_of_plugin,
 )
 from signoff.registry import EvidenceReader, Powers, Registry
+from signoff.service import Service
 from signoff.strictjson import Limits
 
 __all__ = [
@@ -32,29 +33,7 @@ __all__ = [
     "EndpointEmbedding",
     "FolderEmbedding",
     "FunctionEmbedding",
-    "ServiceEntry",
 ]
-
-MAX_REPLY_BYTES: Final = 65_536
-
-
-class ServiceEntry(Struct, frozen=True, kw_only=True):
-    """
-    ``[services.NAME]``: a remote verifier service.
-
-    Args:
-        url: Where it is asked.
-        timeout_s: Seconds for a whole answer.
-        headers: Sent along; ``env:VAR`` stands for the value of a variable.
-        allow_http: Lets the URL be plain http beyond this machine.
-        max_bytes: Largest answer.
-    """
-
-    url: str
-    timeout_s: float = 10.0
-    headers: dict[str, str] = {}
-    allow_http: bool = False
-    max_bytes: int = MAX_REPLY_BYTES
 
 
 class EndpointEmbedding(Struct, frozen=True, kw_only=True):
@@ -107,7 +86,7 @@ class Config(Struct, frozen=True, kw_only=True):
         document: The file it was read from; None when there is none.
     """
 
-    services: dict[str, ServiceEntry] = {}
+    services: dict[str, Service] = {}
     embedders: dict[str, Embedding] = {}
     predicates: dict[str, Reference] = {}
     plugins: tuple[Reference, ...] = ()

@@ -17,19 +17,18 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from signoff.config import (
-    MAX_REPLY_BYTES,
     Config,
     Embedding,
     EndpointEmbedding,
     FolderEmbedding,
     FunctionEmbedding,
-    ServiceEntry,
 )
 from signoff.document import Document, parse_document, read_bytes
 from signoff.errors import ConfigError, Fault, ParamsError
 from signoff.jsonvalue import join_pointer, parse_pointer, shown
 from signoff.params import BOOLEAN, OBJECT, Kind, array_of, choice, integer, number, text
 from signoff.plugins import Reference, is_reference
+from signoff.service import MAX_REPLY_BYTES, MAX_TIMEOUT_S, Service
 from signoff.strictjson import Limits
 
 __all__ = ["FILE", "load_config"]
@@ -80,7 +79,9 @@ def _is_header_value(value: str) -> bool:
 
 NAME: Final = text("non-empty text", least=1, most=200)
 URL: Final = _matching("http or https URL without user name and fragment", _is_url)
-SECONDS: Final = number("number of seconds, 0.001 to 600", ge=0.001, le=600)
+SECONDS: Final = number(
+    f"number of seconds, 0.001 to {MAX_TIMEOUT_S:g}", ge=0.001, le=MAX_TIMEOUT_S
+)
 VARIABLE: Final = _matching(
     '"env:" and the name of a variable', lambda value: _VARIABLE.fullmatch(value) is not None
 )
@@ -201,14 +202,20 @@ class _Reading(Struct, frozen=True, kw_only=True):
                 found[name] = entry(value, where)
         return {name: value for name, value in found.items() if value is not None}
 
-    def service(self, value: Any, where: str) -> ServiceEntry | None:
+    def service(self, value: Any, where: str) -> Service | None:
         if not self.is_table(value, where):
             return None
+        count = len(self.faults)
         found = self.table(value, where, SERVICE, ("url",))
         self.require_private(found, where)
-        headers = found.pop("headers", {})
-        found["headers"] = self.headers(headers, f"{where}/headers")
-        return ServiceEntry(**found) if "url" in found else None
+        found["headers"] = self.headers(found.pop("headers", {}), f"{where}/headers")
+        if len(self.faults) > count:
+            return None
+        try:
+            return Service(**found)
+        except ValueError as exc:
+            self.fault(where, f"{_spelt(where)}: {exc}")
+            return None
 
     def headers(self, value: dict[str, Any], where: str) -> dict[str, str]:
         found: dict[str, str] = {}

@@ -222,7 +222,7 @@ class ConfigError(SignoffError):
 
 
 class PluginError(SignoffError):
-    """What a configuration or the command line names cannot be imported, or is not what it must be."""
+    """What an operator names cannot be imported, or is not what it must be."""
 
 
 class NotInstalled(SignoffError):

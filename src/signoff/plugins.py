@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
@@ -30,6 +30,7 @@ __all__ = [
     "EntryPoint",
     "Provided",
     "Reference",
+    "entry_points",
     "function_at",
     "installed",
     "is_reference",
@@ -143,7 +144,7 @@ def verifiers_of_plugin(
     """
     found: list[Provided] = []
     with _searching(None, workspace):
-        entries = _named(reference)
+        entries = entry_points(reference)
     for entry in entries:
         source = origin_of(entry)
         place = Reference(name=entry.value, said=f"{reference} ({shown(source)})")
@@ -196,29 +197,37 @@ def _claimed(entry: Verifier) -> str:
 
 
 def _verifiers(found: object, reference: Reference) -> list[Verifier]:
-    entries = [found] if isinstance(found, Verifier) or not _is_several(found) else [*found]
-    for entry in entries:
+    verifiers: list[Verifier] = []
+    for entry in _entries(found):
         if not isinstance(entry, Verifier):
             raise PluginError(
                 f"{reference} is {_kind(entry)}, expected verifiers as @verifier makes them"
             )
         if type(entry.id) is not str or not entry.id or type(entry.source) is not str:
             raise PluginError(f"{reference} has a verifier without an id")
-    if not entries:
+        verifiers.append(entry)
+    if not verifiers:
         raise PluginError(f"{reference} has no verifiers in it")
-    return entries
+    return verifiers
 
 
-def _is_several(found: object) -> bool:
-    return isinstance(found, Iterable) and not isinstance(found, (str, bytes, dict))
+def _entries(found: object) -> Iterable[object]:
+    if isinstance(found, Iterable) and not isinstance(found, (Verifier, str, bytes, Mapping)):
+        return found
+    return (found,)
 
 
 def _kind(found: object) -> str:
     return f"of type {shown(type(found).__name__)}"
 
 
-def _named(reference: Reference) -> list[EntryPoint]:
-    """The entry points of that name; else those of the distribution of that name."""
+def entry_points(reference: Reference) -> list[EntryPoint]:
+    """
+    The entry points of that name; else those of the distribution of that name.
+
+    Raises:
+        PluginError: There are none, or several distributions offer the name.
+    """
     entries, name = installed(), reference.name
     chosen = [entry for entry in entries if entry.name == name]
     chosen = chosen or [entry for entry in entries if entry.dist and _same(entry.dist.name, name)]

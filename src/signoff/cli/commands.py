@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "verify": "Judge an output by a contract.",
     "gate": "Judge a run directory again, trusting nothing in it.",
     "verifiers": "List the verifiers, or explain one.",
+    "config": "Show what is in force, and from where.",
     "diff": "Show what changed between two contracts.",
     "completion": "Print the completion script for a shell.",
 }

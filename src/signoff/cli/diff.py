@@ -8,10 +8,11 @@ from typing import Any, Final
 import click
 import msgspec
 
+from signoff.cli.choosing import Choice, choosing
 from signoff.cli.commands import Command, FileName, json_option
 from signoff.cli.excerpt import excerpt, params_text
 from signoff.cli.exits import Exit
-from signoff.cli.reading import open_contract, own_registry
+from signoff.cli.reading import open_contract
 from signoff.cli.terminal import Screen, Terminal
 from signoff.diff import Change, ContractDiff, diff
 from signoff.jsonvalue import shown
@@ -31,9 +32,17 @@ Examples:
 @click.argument("after", metavar="B", type=FileName())
 @json_option
 @click.option("--exit-code", is_flag=True, help="Exit 1 when the contracts differ.")
+@choosing()
 @click.pass_obj
 def command(
-    terminal: Terminal, /, before: str, after: str, *, as_json: bool, exit_code: bool
+    terminal: Terminal,
+    /,
+    before: str,
+    after: str,
+    *,
+    as_json: bool,
+    exit_code: bool,
+    choice: Choice,
 ) -> int:
     """
     Show what changed between two contracts.
@@ -45,7 +54,7 @@ def command(
     Exit codes: 0 shown, 1 different with --exit-code, 2 a contract cannot be
     used.
     """
-    registry = own_registry()
+    registry = choice.registry()
     old, new = (open_contract(path, registry).locked for path in (before, after))
     found = diff(old.contract, new.contract)
     if as_json:

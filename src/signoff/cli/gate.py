@@ -9,12 +9,13 @@ import click
 import msgspec
 from msgspec import UNSET
 
+from signoff.cli.choosing import Choice, choosing
 from signoff.cli.commands import Command, FileName, json_option
 from signoff.cli.door import strict_option
 from signoff.cli.exits import Exit
 from signoff.cli.outfile import remove_stale, require_apart, require_outside, write_file
 from signoff.cli.progress import Progress
-from signoff.cli.reading import open_contract, open_output, own_registry
+from signoff.cli.reading import open_contract, open_output
 from signoff.cli.report_text import Shown, report_lines, verdict_line
 from signoff.cli.terminal import Terminal
 from signoff.document import parse_document, read_bytes
@@ -52,6 +53,7 @@ Examples:
     metavar="WORD",
     help="What may have been less strict, such as duplicate_keys_last; repeatable.",
 )
+@choosing(looks=False)
 @strict_option
 @json_option
 @click.option("--junit", type=FileName(), help="Write the results as JUnit XML too.")
@@ -65,6 +67,7 @@ def command(
     output: str | None,
     text: bool,
     allow: tuple[str, ...],
+    choice: Choice,
     strict: bool,
     as_json: bool,
     junit: str | None,
@@ -86,7 +89,7 @@ def command(
         require_apart(junit, [name for name in (contract, output) if name], option="--junit")
         require_outside(folder, [junit])
         remove_stale(junit)
-    registry = own_registry()
+    registry = choice.registry()
     locked = open_contract(contract, registry).locked
     data = open_output(output, terminal, max_bytes=MAX_OUTPUT_BYTES) if output else None
     with Progress(terminal.err, "judging the run again"):

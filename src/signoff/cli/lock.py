@@ -8,10 +8,11 @@ from typing import Any, Final
 import click
 import msgspec
 
+from signoff.cli.choosing import Choice, choosing
 from signoff.cli.commands import Command, FileName, json_option
 from signoff.cli.exits import Exit, Refusal
 from signoff.cli.outfile import require_apart, write_file
-from signoff.cli.reading import open_contract, own_registry
+from signoff.cli.reading import open_contract
 from signoff.cli.terminal import Terminal
 from signoff.document import read_bytes
 from signoff.errors import DocumentError
@@ -38,9 +39,17 @@ Examples:
 @click.option(
     "--check", is_flag=True, help="Write nothing; exit 1 when the lock file is not up to date."
 )
+@choosing()
 @click.pass_obj
 def command(
-    terminal: Terminal, /, contract: str, *, target: str | None, as_json: bool, check: bool
+    terminal: Terminal,
+    /,
+    contract: str,
+    *,
+    target: str | None,
+    as_json: bool,
+    check: bool,
+    choice: Choice,
 ) -> int:
     """
     Make a contract binding, or list every fault in it.
@@ -54,7 +63,7 @@ def command(
     """
     path = target or str(Path(contract).with_suffix(".lock.json"))
     require_apart(path, [contract], option="-o" if target else "the lock file")
-    found = open_contract(contract, own_registry())
+    found = open_contract(contract, choice.registry())
     if found.was_locked:
         raise Refusal(
             f"{shown(contract)} is a lock file already",

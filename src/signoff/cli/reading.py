@@ -20,7 +20,7 @@ from signoff.probes import PROBES
 from signoff.registry import Registry
 from signoff.verifiers import STDLIB
 
-__all__ = ["open_contract", "open_facts", "open_output", "own_registry"]
+__all__ = ["open_contract", "open_facts", "open_output", "own_registry", "unreadable"]
 
 MAX_NAMES: Final = 1_000
 MAX_FACTS_BYTES: Final = 64 * 2**20
@@ -58,7 +58,7 @@ def open_contract(path: str, registry: Registry) -> ContractFile:
             next_step=_help_with(exc.faults),
         ) from exc
     except DocumentError as exc:
-        raise _unreadable(exc, path, what="a contract") from exc
+        raise unreadable(exc, path, what="a contract") from exc
 
 
 def open_output(path: str, terminal: Terminal, *, max_bytes: int) -> bytes:
@@ -75,7 +75,7 @@ def open_output(path: str, terminal: Terminal, *, max_bytes: int) -> bytes:
             return read_bytes(path, max_bytes=max_bytes)
         return read_stdin(terminal.stdin, max_bytes=max_bytes)
     except DocumentError as exc:
-        raise _unreadable(exc, path, what="an output") from exc
+        raise unreadable(exc, path, what="an output") from exc
 
 
 def open_facts(path: str) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def open_facts(path: str) -> dict[str, Any]:
         data = read_bytes(path, max_bytes=MAX_FACTS_BYTES)
         document = parse_document(data, path, format="json")
     except DocumentError as exc:
-        raise _unreadable(exc, path, what="recorded facts") from exc
+        raise unreadable(exc, path, what="recorded facts") from exc
     faults = list(_fact_faults(document.value))
     if not faults:
         return _facts(document.value)
@@ -116,7 +116,7 @@ def _help_with(faults: tuple[Fault, ...]) -> str:
     return "signoff init writes a whole contract to compare with"
 
 
-def _unreadable(exc: DocumentError, path: str, *, what: str) -> Refusal:
+def unreadable(exc: DocumentError, path: str, *, what: str) -> Refusal:
     """The refusal for a document that cannot be read, with its place where it has one."""
     if isinstance(exc, TextError) and exc.source:
         return FaultyDocument(

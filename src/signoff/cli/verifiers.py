@@ -4,32 +4,35 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from importlib import metadata  # noqa: TID253  only this command needs it
 from typing import Any, Final
 
 import click
 import msgspec
 from click.shell_completion import CompletionItem
 
+from signoff.cli.choosing import Choice, choosing
 from signoff.cli.commands import Command, json_option
+from signoff.cli.configured import unusable
 from signoff.cli.excerpt import excerpt
 from signoff.cli.exits import Exit, Refusal
 from signoff.cli.reading import own_registry
 from signoff.cli.suggestion import did_you_mean
 from signoff.cli.terminal import Screen, Terminal
+from signoff.errors import PluginError
 from signoff.jsonvalue import shown
 from signoff.manual import Manual, ParamManual, manual, tried
+from signoff.plugins import EntryPoint, entry_points, installed, joined, origin_of
 from signoff.registry import Registry, Verifier
 
 __all__ = ["command"]
 
-GROUP: Final = "signoff.verifiers"
 WIDTH: Final = 88
 
 EXAMPLES: Final = """\b
 Examples:
   signoff verifiers                every verifier with what it says
   signoff verifiers sorted_by      one, with its parameters and examples
+  signoff verifiers --plugin NAME  with those of an installed plug-in
   signoff verifiers --json         the same for programs
 """
 
@@ -45,19 +48,21 @@ def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[Co
 
 @click.command("verifiers", cls=Command, epilog=EXAMPLES)
 @click.argument("id", required=False, shell_complete=_complete)
+@choosing()
 @json_option
 @click.pass_obj
-def command(terminal: Terminal, /, id: str | None, *, as_json: bool) -> int:
+def command(terminal: Terminal, /, id: str | None, *, choice: Choice, as_json: bool) -> int:
     """
     List the verifiers, or explain one.
 
     With ID: what holds when it passes, its parameters and examples.  Verifiers
-    that other packages bring are listed, and do not count until a program
-    registers them: an installed package can never add a check that passes.
+    that other packages bring are listed, and do not count until the
+    configuration or --plugin names them: an installed package can never add a
+    check that passes.
     """
-    registry = own_registry()
+    registry, idle = _known(choice)
     if id is None:
-        _list(terminal, registry, as_json=as_json)
+        _list(terminal, registry, [_foreign(entry) for entry in idle], as_json=as_json)
         return Exit.DONE
     found = registry.get(id)
     if found is None:
@@ -73,32 +78,45 @@ def command(terminal: Terminal, /, id: str | None, *, as_json: bool) -> int:
     return Exit.DONE
 
 
-def _list(terminal: Terminal, registry: Registry, *, as_json: bool) -> None:
-    foreign = [_foreign(entry) for entry in _installed()]
+def _known(choice: Choice) -> tuple[Registry, list[EntryPoint]]:
+    """What counts, and what other packages offer that does not; that is not imported."""
+    config = choice.config
+    if config is None:
+        return own_registry(), [*installed()]
+    try:
+        registry = joined(own_registry(), config.verifiers())
+        used = {_key(entry) for name in config.plugins for entry in entry_points(name)}
+    except PluginError as exc:
+        raise unusable(exc) from exc
+    return registry, [entry for entry in installed() if _key(entry) not in used]
+
+
+def _key(entry: EntryPoint) -> tuple[str, str]:
+    return entry.name, origin_of(entry)
+
+
+def _list(
+    terminal: Terminal, registry: Registry, foreign: list[dict[str, Any]], *, as_json: bool
+) -> None:
     if as_json:
-        own = [
+        known = [
             {"id": one.id, "description": one.description, "origin": one.origin, "in_use": True}
             for one in map(manual, registry)
         ]
-        terminal.out.json(_encoded({"verifiers": own + foreign}))
+        terminal.out.json(_encoded({"verifiers": known + foreign}))
         return
     out, width = terminal.out, max(map(len, registry.ids()), default=0)
     for one in map(manual, registry):
-        name = out.paint(f"{one.id:<{width}}", "strong")
-        out.line(f"{name}  {one.description} {out.paint(f'({one.origin})', 'quiet')}")
+        name = out.paint(f"{shown(one.id):<{width}}", "strong")
+        origin = out.paint(f"({shown(one.origin)})", "quiet")
+        out.line(f"{name}  {shown(one.description)} {origin}")
     for entry in foreign:
         name, origin = shown(str(entry["id"])), shown(str(entry["origin"]))
         out.line(f"{name:<{width}}  installed, not in use ({origin})")
 
 
-def _installed() -> list[metadata.EntryPoint]:
-    """What other packages offer, by name alone: nothing of them is imported."""
-    return sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name)
-
-
-def _foreign(entry: metadata.EntryPoint) -> dict[str, Any]:
-    origin = f"{entry.dist.name} {entry.dist.version}" if entry.dist else entry.value
-    return {"id": entry.name, "description": None, "origin": origin, "in_use": False}
+def _foreign(entry: EntryPoint) -> dict[str, Any]:
+    return {"id": entry.name, "description": None, "origin": origin_of(entry), "in_use": False}
 
 
 def _explained(verifier: Verifier) -> dict[str, Any]:

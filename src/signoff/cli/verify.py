@@ -8,12 +8,15 @@ from typing import Any, Final
 
 import click
 from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
+from signoff.cli.choosing import Choice, choosing
 from signoff.cli.commands import Command, FileName, json_option
 from signoff.cli.door import ending, strict_option
 from signoff.cli.exits import Exit, Refusal
 from signoff.cli.progress import Progress
-from signoff.cli.reading import open_contract, open_facts, open_output, own_registry
+from signoff.cli.reading import open_contract, open_facts, open_output
+from signoff.cli.recording import EvidenceStore, open_workspace, record_evidence, store_for
 from signoff.cli.report_text import Shown, report_lines, verdict_line
 from signoff.cli.terminal import Terminal
 from signoff.contractfile import ContractFile
@@ -39,6 +42,8 @@ Examples:
   some-agent | signoff verify contract.yaml -
   signoff verify contract.yaml answer.txt --text
   signoff verify contract.yaml output.json --facts facts.json --junit report.xml
+  signoff verify contract.lock.json output.json --workspace work/ \\
+      --evidence screenshot.png
 """
 
 
@@ -53,9 +58,22 @@ class Request(Struct, frozen=True, kw_only=True):
     strict: bool
     fail_fast: bool
     facts: str | None
-    limits: Limits
+    evidence: tuple[str, ...]
+    workspace: str | None
+    choice: Choice
+    max_bytes: int | None
+    max_depth: int | None
+    duplicate_keys: str | None
+    limits: Limits = DEFAULT
     as_json: bool
     quiet: bool
+
+
+class Keeping(Struct, frozen=True, kw_only=True):
+    """Where a run is kept: its evidence at once, the rest when it is judged."""
+
+    store: EvidenceStore
+    commit: Commit
 
 
 class Judged(Struct, frozen=True, kw_only=True):
@@ -80,16 +98,22 @@ class Judged(Struct, frozen=True, kw_only=True):
 )
 @click.option("--facts", type=FileName(), help="What was recorded besides the output, as JSON.")
 @click.option(
+    "--evidence",
+    type=FileName(),
+    multiple=True,
+    help="Record a file as evidence under its name; repeatable.",
+)
+@click.option("--workspace", type=FileName(), help="Folder the work was done in, for probes.")
+@choosing()
+@click.option(
     "--max-bytes",
     type=click.IntRange(1, MAX_BYTES),
-    default=DEFAULT.max_bytes,
     metavar="N",
     help=f"Largest output that is read ({DEFAULT.max_bytes} when absent).",
 )
 @click.option(
     "--max-depth",
     type=click.IntRange(1, 128),
-    default=DEFAULT.max_depth,
     metavar="N",
     help=f"Deepest nesting, 1 to 128 ({DEFAULT.max_depth} when absent).",
 )
@@ -100,9 +124,7 @@ class Judged(Struct, frozen=True, kw_only=True):
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print only what is not met; nothing for a pass.")
 @click.pass_obj
-def command(
-    terminal: Terminal, /, max_bytes: int, max_depth: int, duplicate_keys: str | None, **asked: Any
-) -> int:
+def command(terminal: Terminal, /, **asked: Any) -> int:
     """
     Judge an output by a contract.
 
@@ -115,10 +137,7 @@ def command(
     Exit codes: 0 passed, 1 failed, 3 inconclusive, 2 the request was unusable,
     4 the verdict could not be written.
     """
-    limits = Limits(
-        max_bytes=max_bytes, max_depth=max_depth, last_key_wins=duplicate_keys == "last"
-    )
-    request = Request(limits=limits, **asked)
+    request = Request(**asked)
     return (
         _written(terminal, request)
         if request.junit or request.out
@@ -141,7 +160,7 @@ def _written(terminal: Terminal, request: Request) -> int:
 
     try:
         with begin_run(request.out) as run:
-            return _verified(terminal, request, run.commit)
+            return _verified(terminal, request, Keeping(store=run.store, commit=run.commit))
     except RunUnwritable as exc:
         raise Refusal(
             str(exc),
@@ -167,7 +186,8 @@ def _withdraw(folder: str) -> None:
 def _require_apart(request: Request) -> None:
     from signoff.cli.outfile import require_apart, require_outside  # likewise
 
-    read = [name for name in (request.contract, request.output, request.facts) if name]
+    names = (request.contract, request.output, request.facts, request.choice.file)
+    read = [name for name in (*names, *request.evidence) if name]
     if request.junit:
         require_apart(request.junit, read, option="--junit")
         read.append(request.junit)
@@ -175,29 +195,45 @@ def _require_apart(request: Request) -> None:
         require_outside(request.out, read)
 
 
-def _verified(terminal: Terminal, request: Request, commit: Commit | None = None) -> int:
-    registry = own_registry()
+def _verified(terminal: Terminal, request: Request, keeping: Keeping | None = None) -> int:
+    request = replace(request, limits=_limits(request))
+    workspace = open_workspace(request.workspace) if request.workspace else None
+    store = keeping.store if keeping else store_for(request.evidence)
+    registry = request.choice.registry(workspace=workspace, store=store)
     contract = open_contract(request.contract, registry)
     if not request.quiet:
         _tell_of_contract(terminal, request, contract)
     facts = open_facts(request.facts) if request.facts else {}
+    if store is not None and request.evidence:
+        facts["evidence"] = record_evidence(request.evidence, store)
+    if workspace is not None:
+        facts["workspace"] = str(workspace)
     data = _received(terminal, request)
     subject = subject_of(data, text=request.text, limits=request.limits, **facts)
     report = _report(terminal, request, contract, subject, Engine(registry))
+    report = replace(report, warnings=report.warnings + request.choice.warnings(workspace))
     judged = Judged(contract=contract, data=data, subject=subject, report=report)
     terminal.is_writing = True
-    _keep(request, judged, commit)
+    _keep(request, judged, keeping)
     terminal.is_writing = False
     _answer(terminal, request, judged)
     return ending(report, contract.locked.contract, strict=request.strict)
+
+
+def _limits(request: Request) -> Limits:
+    """The command line before the configuration, the configuration before the default."""
+    given = {"max_bytes": request.max_bytes, "max_depth": request.max_depth}
+    return replace(
+        request.choice.limits(),
+        last_key_wins=request.duplicate_keys == "last",
+        **{name: value for name, value in given.items() if value is not None},
+    )
 
 
 def _tell_of_contract(terminal: Terminal, request: Request, contract: ContractFile) -> None:
     if not contract.was_locked:
         name = shown(request.contract)
         terminal.note(f"{name} was locked on the spot; signoff lock {name} binds it beforehand")
-    for warning in contract.locked.warnings:
-        terminal.note(shown(warning))
 
 
 def _received(terminal: Terminal, request: Request) -> bytes:
@@ -236,7 +272,7 @@ def _weakened(request: Request, contract: ContractFile) -> tuple[str, ...]:
     return locked_now + weakened_by(request.limits)
 
 
-def _keep(request: Request, judged: Judged, commit: Commit | None) -> None:
+def _keep(request: Request, judged: Judged, keeping: Keeping | None) -> None:
     """
     Write what was asked for: all of it, or nothing that reads as a pass.
 
@@ -244,18 +280,18 @@ def _keep(request: Request, judged: Judged, commit: Commit | None) -> None:
     after: neither can say that the work passed without the other.
     """
     if request.junit is None:
-        _commit(request, judged, commit)
+        _commit(request, judged, keeping)
         return
     from signoff.cli.junit import junit_xml  # only where it is asked for
     from signoff.cli.outfile import held_back  # likewise
 
     with held_back(request.junit, junit_xml(judged.report, judged.contract.locked.contract)):
-        _commit(request, judged, commit)
+        _commit(request, judged, keeping)
 
 
-def _commit(request: Request, judged: Judged, commit: Commit | None) -> None:
-    if commit is not None:
-        commit(
+def _commit(request: Request, judged: Judged, keeping: Keeping | None) -> None:
+    if keeping is not None:
+        keeping.commit(
             judged.contract.locked,
             judged.report,
             judged.subject,
@@ -280,6 +316,9 @@ def _answer(terminal: Terminal, request: Request, judged: Judged) -> None:
 
 def _print(terminal: Terminal, request: Request, judged: Judged) -> None:
     report, contract, out = judged.report, judged.contract.locked.contract, terminal.out
+    if not request.quiet:
+        for warning in report.warnings:
+            terminal.note(shown(warning))
     if request.as_json:
         out.json(encode_report(report).rstrip(b"\n"))
         return

@@ -1,0 +1,138 @@
+"""
+Which verifiers count and what they may use: ``--config``, ``--with``, ``--plugin``.
+
+What is not asked for is not imported: without a ``signoff.toml`` and without
+options, a command knows the verifiers that come with signoff and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import cached_property, update_wrapper
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from msgspec import Struct
+
+from signoff.cli.commands import FileName
+from signoff.cli.reading import own_registry
+from signoff.jsonvalue import shown
+from signoff.registry import EvidenceReader, Powers, Registry
+from signoff.strictjson import Limits
+
+__all__ = ["FILE", "Choice", "choosing"]
+
+FILE: Final = "signoff.toml"
+
+
+class Choice(Struct, frozen=True, kw_only=True, dict=True):
+    """
+    What the command line says about verifiers and their means.
+
+    Args:
+        file: The configuration's file; None where there is none.
+        modules: What ``--with`` names.
+        plugins: What ``--plugin`` names.
+    """
+
+    file: str | None = None
+    modules: tuple[str, ...] = ()
+    plugins: tuple[str, ...] = ()
+
+    @cached_property
+    def config(self) -> Any:
+        """
+        The ``Config`` that is in force; None where nothing is configured.
+
+        Raises:
+            Refusal: The file cannot be used, or a name is none.
+        """
+        if not (self.file or self.modules or self.plugins):
+            return None
+        from signoff.cli.configured import config_of  # only where something is configured
+
+        return config_of(self.file, plugins=self.plugins, modules=self.modules)
+
+    def registry(
+        self, *, workspace: Path | None = None, store: EvidenceReader | None = None
+    ) -> Registry:
+        """
+        Signoff's own verifiers and those that were named, with what they may use.
+
+        Raises:
+            Refusal: Something that was named cannot be used.
+        """
+        if self.config is None:
+            return own_registry().with_powers(Powers(workspace=workspace, store=store))
+        from signoff.cli.configured import registry_of  # only where something is configured
+
+        return registry_of(self.config, own_registry(), workspace=workspace, store=store)
+
+    def limits(self) -> Limits:
+        """How outputs are read."""
+        if self.config is None:
+            return Limits()
+        found: Limits = self.config.limits
+        return found
+
+    def warnings(self, workspace: Path | None) -> tuple[str, ...]:
+        """What a reader of the report should know of the configuration."""
+        if not self.file or not workspace:
+            return ()
+        inside = Path(self.file).resolve().is_relative_to(workspace.resolve())
+        told = f"{shown(self.file)} lies in the workspace, where the work could change it"
+        return (told,) if inside else ()
+
+
+def choosing(*, looks: bool = True) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """
+    Options of a command for choosing verifiers; its function gets them as ``choice``.
+
+    Args:
+        looks: Without ``--config`` the file in the current folder is taken.
+    """
+
+    def decorate(function: Callable[..., int]) -> Callable[..., int]:
+        def command(
+            *args: Any,
+            config: str | None,
+            modules: tuple[str, ...],
+            plugins: tuple[str, ...],
+            no_config: bool = False,
+            **others: Any,
+        ) -> int:
+            found = FILE if looks and not no_config and os.path.lexists(FILE) else None
+            if config and no_config:
+                raise click.UsageError("--config and --no-config exclude each other")
+            choice = Choice(file=config or found, modules=modules, plugins=plugins)
+            return function(*args, choice=choice, **others)
+
+        chosen: Callable[..., int] = update_wrapper(command, function)
+        for option in reversed(_options(looks=looks)):
+            chosen = option(chosen)
+        return chosen
+
+    return decorate
+
+
+def _options(*, looks: bool) -> list[Callable[[Any], Any]]:
+    absent = f"; ./{FILE} when absent" if looks else ""
+    modules = click.option(
+        "--with",
+        "modules",
+        multiple=True,
+        metavar="MODULE:NAME",
+        help="Use the verifiers of a Python module; repeatable.",
+    )
+    plugins = click.option(
+        "--plugin",
+        "plugins",
+        multiple=True,
+        metavar="NAME",
+        help="Use the verifiers of an installed plug-in; repeatable.",
+    )
+    config = click.option("--config", type=FileName(), help=f"The configuration{absent}.")
+    without = click.option("--no-config", is_flag=True, help=f"Do not look for ./{FILE}.")
+    return [config, *([without] if looks else []), modules, plugins]
