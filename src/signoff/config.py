@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from signoff.document import Document
+from signoff.embedder import TIMEOUT_S, EndpointEmbedder, SentenceTransformerEmbedder
 from signoff.plugins import (
     Provided,
     Reference,
@@ -27,47 +28,31 @@ from signoff.registry import EvidenceReader, Powers, Registry
 from signoff.service import Service
 from signoff.strictjson import Limits
 
-__all__ = [
-    "Config",
-    "Embedding",
-    "EndpointEmbedding",
-    "FolderEmbedding",
-    "FunctionEmbedding",
-]
+__all__ = ["AnyEmbedder", "Config", "FunctionEmbedder"]
 
 
-class EndpointEmbedding(Struct, frozen=True, kw_only=True):
+_POWERS: Final = Powers()
+
+
+class FunctionEmbedder(Struct, frozen=True, kw_only=True):
     """
-    ``kind = "endpoint"``: any service that answers ``POST /v1/embeddings``.
+    ``kind = "python"``: a function from texts to vectors.
 
     Args:
-        url: Where it is asked.
-        model: The model's name there.
-        key: ``env:VAR`` with the key, ``""`` when none is needed.
-        timeout_s: Seconds for a whole answer.
-        allow_http: Lets the URL be plain http beyond this machine.
+        function: The function; only its name until it is imported.
+        timeout_s: Seconds for the texts of one output.
     """
 
-    url: str
-    model: str
-    key: str = ""
-    timeout_s: float = 30.0
-    allow_http: bool = False
+    function: Callable[..., Any] | Reference
+    timeout_s: float = TIMEOUT_S
+
+    def __call__(self, texts: list[str], /) -> Any:
+        """One vector for each text."""
+        assert not isinstance(self.function, Reference), "it was not imported"
+        return self.function(texts)
 
 
-class FunctionEmbedding(Struct, frozen=True, kw_only=True):
-    """``kind = "python"``: a function from texts to vectors."""
-
-    function: Reference
-
-
-class FolderEmbedding(Struct, frozen=True, kw_only=True):
-    """``kind = "sentence-transformers"``: a model in a local folder."""
-
-    folder: Path
-
-
-Embedding: TypeAlias = EndpointEmbedding | FunctionEmbedding | FolderEmbedding
+AnyEmbedder: TypeAlias = EndpointEmbedder | FunctionEmbedder | SentenceTransformerEmbedder
 
 
 class Config(Struct, frozen=True, kw_only=True):
@@ -87,13 +72,13 @@ class Config(Struct, frozen=True, kw_only=True):
     """
 
     services: dict[str, Service] = {}
-    embedders: dict[str, Embedding] = {}
+    embedders: dict[str, AnyEmbedder] = {}
     predicates: dict[str, Reference] = {}
     plugins: tuple[Reference, ...] = ()
     modules: tuple[Reference, ...] = ()
     limits: Limits = Limits()
-    max_image_pixels: int = 40_000_000
-    max_image_bytes: int = 16_777_216
+    max_image_pixels: int = _POWERS.max_image_pixels
+    max_image_bytes: int = _POWERS.max_image_bytes
     document: Document | None = None
 
     def with_named(
@@ -132,16 +117,17 @@ class Config(Struct, frozen=True, kw_only=True):
         Raises:
             PluginError: A function cannot be imported.
         """
-        functions: dict[str, Callable[..., Any]] = {
-            name: function_at(reference, workspace=workspace)
-            for name, reference in self.predicates.items()
-        }
         return Powers(
             store=store,
             workspace=workspace,
             services=self.services,
-            embedders={},
-            predicates=functions,
+            embedders={name: _ready(one, workspace) for name, one in self.embedders.items()},
+            predicates={
+                name: function_at(reference, workspace=workspace)
+                for name, reference in self.predicates.items()
+            },
+            max_image_pixels=self.max_image_pixels,
+            max_image_bytes=self.max_image_bytes,
         )
 
     def registry(
@@ -165,6 +151,12 @@ class Config(Struct, frozen=True, kw_only=True):
         """
         registry = joined(base, self.verifiers(workspace=workspace))
         return registry.with_powers(self.powers(workspace=workspace, store=store))
+
+
+def _ready(embedder: AnyEmbedder, workspace: Path | None) -> AnyEmbedder:
+    if isinstance(embedder, FunctionEmbedder) and isinstance(embedder.function, Reference):
+        return replace(embedder, function=function_at(embedder.function, workspace=workspace))
+    return embedder
 
 
 def _once(references: tuple[Reference, ...]) -> tuple[Reference, ...]:

@@ -11,19 +11,14 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from signoff.config import (
-    Config,
-    Embedding,
-    EndpointEmbedding,
-    FolderEmbedding,
-    FunctionEmbedding,
-)
+from signoff.config import AnyEmbedder, Config, FunctionEmbedder
 from signoff.document import Document, parse_document, read_bytes
+from signoff.embedder import EndpointEmbedder, SentenceTransformerEmbedder
 from signoff.errors import ConfigError, Fault, ParamsError
 from signoff.jsonvalue import join_pointer, parse_pointer, shown
 from signoff.params import BOOLEAN, OBJECT, Kind, array_of, choice, integer, number, text
@@ -37,6 +32,7 @@ FILE: Final = "signoff.toml"
 MAX_BYTES: Final = 2**20
 MAX_OUTPUT_BYTES: Final = 2**30
 MAX_PIXELS: Final = 10**9
+T = TypeVar("T")
 LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 
 _VARIABLE: Final = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*")
@@ -105,8 +101,8 @@ ENDPOINT: Final[Mapping[str, Kind]] = {
 # Settings of each kind of embedder, and those that it must have.
 EMBEDDERS: Final[Mapping[str, tuple[Mapping[str, Kind], tuple[str, ...]]]] = {
     "endpoint": (ENDPOINT, ("url", "model")),
-    "python": ({"function": REFERENCE}, ("function",)),
-    "sentence-transformers": ({"folder": NAME}, ("folder",)),
+    "python": ({"function": REFERENCE, "timeout_s": SECONDS}, ("function",)),
+    "sentence-transformers": ({"folder": NAME, "timeout_s": SECONDS}, ("folder",)),
 }
 KIND: Final = choice(*EMBEDDERS)
 PLUGINS: Final[Mapping[str, Kind]] = {
@@ -209,10 +205,12 @@ class _Reading(Struct, frozen=True, kw_only=True):
         found = self.table(value, where, SERVICE, ("url",))
         self.require_private(found, where)
         found["headers"] = self.headers(found.pop("headers", {}), f"{where}/headers")
-        if len(self.faults) > count:
-            return None
+        return self.made(Service, found, where) if len(self.faults) == count else None
+
+    def made(self, kind: Callable[..., T], found: dict[str, Any], where: str) -> T | None:
+        """The object of these settings, unless it refuses them."""
         try:
-            return Service(**found)
+            return kind(**found)
         except ValueError as exc:
             self.fault(where, f"{_spelt(where)}: {exc}")
             return None
@@ -229,7 +227,7 @@ class _Reading(Struct, frozen=True, kw_only=True):
             found |= self.read(given, place, kind, name)
         return found
 
-    def embedder(self, value: Any, where: str) -> Embedding | None:
+    def embedder(self, value: Any, where: str) -> AnyEmbedder | None:
         if not self.is_table(value, where):
             return None
         kind = self.read(value.get("kind"), f"{where}/kind", KIND, "kind").get("kind")
@@ -242,13 +240,13 @@ class _Reading(Struct, frozen=True, kw_only=True):
         if len(self.faults) > count:
             return None
         del found["kind"]
+        if kind == "endpoint":
+            return self.made(EndpointEmbedder, found, where)
         if kind == "python":
-            return FunctionEmbedding(
-                function=self.reference(found["function"], f"{where}/function")
-            )
-        if kind == "sentence-transformers":
-            return FolderEmbedding(folder=self.folder / found["folder"])
-        return EndpointEmbedding(**found)
+            found["function"] = self.reference(found["function"], f"{where}/function")
+            return self.made(FunctionEmbedder, found, where)
+        found["folder"] = self.folder / found["folder"]
+        return self.made(SentenceTransformerEmbedder, found, where)
 
     def predicate(self, value: Any, where: str) -> Reference | None:
         found = self.read(value, where, REFERENCE, "predicate")

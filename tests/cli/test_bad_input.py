@@ -17,7 +17,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from signoff.cli import verify as verify_command
+from signoff.cli import choosing
 from signoff.model import Finding, Subject
 from signoff.registry import Check, Registry, Verifier
 from tests.cli.calling import CONTRACT, GOOD, Called, call, wrote
@@ -264,7 +264,7 @@ def test_verifier(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> N
 
     odd = Verifier(id="odd", factory=factory, description="Odd.")
     ran_before(folder)
-    monkeypatch.setattr(verify_command, "own_registry", lambda: Registry([odd]))
+    monkeypatch.setattr(choosing, "own_registry", lambda: Registry([odd]))
     wrote(folder, "odd.yaml", "id: x\ncriteria:\n- {id: a, verifier: odd}\n")
     called = call("verify", "odd.yaml", "good.json", "--out", "run", "--junit", "j.xml")
 

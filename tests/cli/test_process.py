@@ -121,9 +121,9 @@ def test_closed_streams_do_no_harm(folder: Path, closed: str, code: int) -> None
 
 def test_closed_streams_lend_their_numbers_to_no_file(folder: Path) -> None:
     program = (
-        "import os, stat, signoff.cli.verify as v\n"
+        "import os, stat, signoff.cli.choosing as c\n"
         "def look(): os._exit(not all(stat.S_ISCHR(os.fstat(n).st_mode) for n in range(3)))\n"
-        "v.own_registry = look\n"
+        "c.own_registry = look\n"
         "from signoff.cli import main; main()"
     )
     wrote(folder, "program.py", program)
@@ -219,9 +219,9 @@ def test_folder_that_may_not_be_written_is_code_4(folder: Path, option: str) -> 
 
 def test_unexpected_exception_is_one_sentence(folder: Path) -> None:
     program = (
-        "import sys, signoff.cli.verify as v\n"
+        "import sys, signoff.cli.choosing as c\n"
         "def broken(*_, **__): raise LookupError('half\\nway')\n"
-        "v.own_registry = broken\n"
+        "c.own_registry = broken\n"
         "from signoff.cli import main; main()"
     )
     argv = [sys.executable, "-c", program, "verify", LOCK, "good.json"]

@@ -15,7 +15,8 @@ from signoff.cli.choosing import Choice, choosing
 from signoff.cli.commands import Command, json_option
 from signoff.cli.exits import Exit
 from signoff.cli.terminal import Terminal
-from signoff.config import Config, Embedding, EndpointEmbedding, FunctionEmbedding
+from signoff.config import AnyEmbedder, Config, FunctionEmbedder
+from signoff.embedder import EndpointEmbedder
 from signoff.jsonvalue import JSON, MISSING, join_pointer, parse_pointer, resolve, shown
 from signoff.service import Service
 
@@ -96,8 +97,8 @@ def _text(value: JSON) -> str:
 def _settings(config: Config) -> Iterator[Setting]:
     for name, service in config.services.items():
         yield from _service(config, join_pointer("/services", name), service)
-    for name, embedding in config.embedders.items():
-        yield from _embedding(config, join_pointer("/embedders", name), embedding)
+    for name, embedder in config.embedders.items():
+        yield from _embedder(config, join_pointer("/embedders", name), embedder)
     for name, reference in config.predicates.items():
         yield _setting(config, join_pointer("/predicates", name), reference.name)
     for table, references in (("verifiers", config.plugins), ("modules", config.modules)):
@@ -119,16 +120,17 @@ def _service(config: Config, where: str, service: Service) -> Iterator[Setting]:
         yield _setting(config, join_pointer(f"{where}/headers", name), _private(value))
 
 
-def _embedding(config: Config, where: str, embedding: Embedding) -> Iterator[Setting]:
-    if isinstance(embedding, FunctionEmbedding):
-        facts: dict[str, JSON] = {"kind": "python", "function": embedding.function.name}
-    elif isinstance(embedding, EndpointEmbedding):
-        facts = {"kind": "endpoint", "url": _address(embedding.url), "model": embedding.model}
-        facts |= {"key": _private(embedding.key)} if embedding.key else {}
-        facts |= {"timeout_s": embedding.timeout_s, "allow_http": embedding.allow_http}
+def _embedder(config: Config, where: str, embedder: AnyEmbedder) -> Iterator[Setting]:
+    facts: dict[str, JSON]
+    if isinstance(embedder, EndpointEmbedder):
+        facts = {"kind": "endpoint", "url": embedder.url, "model": embedder.model}
+        facts |= {"key": _private(embedder.key)} if embedder.key else {}
+        facts |= {"allow_http": embedder.allow_http}
+    elif isinstance(embedder, FunctionEmbedder):
+        facts = {"kind": "python", "function": getattr(embedder.function, "name", "")}
     else:
-        facts = {"kind": "sentence-transformers", "folder": str(embedding.folder)}
-    for name, value in facts.items():
+        facts = {"kind": "sentence-transformers", "folder": str(embedder.folder)}
+    for name, value in {**facts, "timeout_s": embedder.timeout_s}.items():
         yield _setting(config, f"{where}/{name}", value)
 
 
