@@ -36,6 +36,12 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
     "nouns": ("model",),
     "means": (
         "params",
+        "color",
+        "palette",
+        "pixels",
+        "exchange",
+        "service",
+        "embedder",
         "folder",
         "evidence",
         "document.text",
@@ -53,7 +59,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "schema_param",
     ),
     "registry": ("registry", "foreign"),
-    "checks": ("folding", "items", "verifiers.*", "verifiers", "probes.*", "probes"),
+    "checks": ("folding", "items", "workspace", "verifiers.*", "verifiers", "probes.*", "probes"),
     "judgement": (
         "draft",
         "lockfile",
@@ -117,9 +123,12 @@ LAZY = (
     "resource",
     "rich",
     "ruamel",
+    "sentence_transformers",
     "signal",
     "signoff.document.beneath",  # ctypes
     "signoff.document.jsonplaces",  # patterns that only a fault needs
+    "signoff.exchange",  # sockets and h11, the extra "http"
+    "signoff.pixels",  # Pillow, the extra "image"
     "signoff.schema_engine",  # threads, processes and the survey of schemas
     "signoff.document.tomlplaces",  # likewise
     "signoff.document.tomltext",  # tomllib

@@ -61,6 +61,8 @@ class Powers(msgspec.Struct, frozen=True, kw_only=True):
         services: Remote verifier services by name.
         embedders: Functions from texts to vectors, by name.
         predicates: Functions from ``(value, args)`` to a boolean or a finding, by name.
+        max_image_pixels: Largest image that is decoded.
+        max_image_bytes: Largest file of an image.
     """
 
     store: EvidenceReader | None = None
@@ -68,6 +70,8 @@ class Powers(msgspec.Struct, frozen=True, kw_only=True):
     services: Mapping[str, Any] = {}
     embedders: Mapping[str, Callable[..., Any]] = {}
     predicates: Mapping[str, Callable[..., Any]] = {}
+    max_image_pixels: int = 40_000_000
+    max_image_bytes: int = 16_777_216
 
 
 class Each:
