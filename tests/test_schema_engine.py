@@ -18,7 +18,7 @@ from signoff.schema_engine import (
     schema_engines,
 )
 from signoff.schema_engine.messages import violations
-from signoff.schema_engine.native import validator
+from signoff.schema_engine.native import nested_within, validator
 from signoff.schema_engine.survey import survey
 from signoff.strictjson import Limits, loads
 
@@ -117,6 +117,35 @@ def test_depth_is_no_danger(levels: int) -> None:
 
     assert not compile_schema({"type": "array"}).is_valid(value)
     assert not compile_schema({"type": "array", "items": {"$ref": "#"}}).is_valid(value)
+
+
+@pytest.mark.parametrize("levels", [0, 1, 2, 64])
+@pytest.mark.parametrize("inmost", [[], {}, [1], {"a": "b"}, [[]] * 20_000, [0] * 20_000])
+def test_levels_are_counted_exactly(levels: int, inmost: Any) -> None:
+    own = 2 if type(inmost) is list and inmost[:1] == [[]] else 1
+    value = inmost
+    for turn in range(levels):
+        value = [0, value] if turn % 2 else {"a": value, "b": ""}
+
+    assert nested_within(value, levels + own)
+    assert not nested_within(value, levels + own - 1)
+
+
+def test_values_that_share_parts_without_end_are_no_danger() -> None:
+    value: Any = []
+    for _ in range(14):
+        value = [value] * 3
+
+    assert nested_within(value, 15)
+    assert not nested_within(value, 14)
+
+
+def test_known_depth_is_taken_at_its_word_up_to_the_limit() -> None:
+    schema = compile_schema({"type": "array"})
+
+    assert [True, True, False, False] == [
+        schema.is_valid(nested(65), depth=depth) for depth in (0, 64, 65, None)
+    ]
 
 
 def test_depth_of_a_schema_is_no_danger() -> None:

@@ -12,6 +12,8 @@ from signoff.contract import lock
 from signoff.engine import Engine
 from signoff.errors import ContractError, Fault
 from signoff.model import LockedContract, Subject
+from signoff.record import subject_of
+from signoff.strictjson import Limits
 from signoff.verifiers import STDLIB
 
 SCHEMA = b'{"type": "object", "required": ["html"]}'
@@ -155,3 +157,28 @@ def test_faults_of_a_schema_have_their_place() -> None:
         "/criteria/0/params/schema/items/$ref",
         "/criteria/0/params/schema/items/format",
     ] == [fault.where for fault in found]
+
+
+@BOTH
+@pytest.mark.parametrize(("levels", "text"), [
+    (64, "Output conforms to JSON Schema."),
+    (65, "Output is nested deeper than 64 levels."),
+    (128, "Output is nested deeper than 64 levels."),
+])  # fmt: skip
+def test_depth_counts_whether_it_is_known_or_not(verifier: str, levels: int, text: str) -> None:
+    data = b"[" * levels + b"]" * levels
+    known = Subject.from_json(data, limits=Limits(max_depth=128))
+    least = Subject.from_json(data, limits=Limits(max_depth=levels))
+    plan = Engine(STDLIB).prepare(locked(verifier, None, schema={"type": "array"}))
+    for subject in (known, least, Subject(output=known.output)):
+        results, _ = Engine(STDLIB).judge(plan, subject)
+
+        assert text == results[0].finding.detail
+
+
+def test_subjects_know_the_depth_they_were_read_with() -> None:
+    assert 64 == Subject.from_json(b"[]").output_depth
+    assert 7 == Subject.from_json(b"[]", limits=Limits(max_depth=7)).output_depth
+    assert 0 == subject_of(b"[", text=True).output_depth
+    for unknown in (Subject(output=[]), Subject.from_json(b"["), subject_of(None)):
+        assert unknown.output_depth is None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from time import perf_counter
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET
@@ -37,6 +37,8 @@ from signoff.registry import Registry
 from signoff.status import Cause, Outcome, Status
 
 __all__ = ["Engine", "judge"]
+
+LOST: Final = broken("No result was recorded.", Cause.NO_RESULT)
 
 
 class Engine:
@@ -124,9 +126,8 @@ def judge(criteria: Iterable[Criterion], results: Iterable[Result]) -> Verdict:
         known, finding = worst.get(result.criterion), result.finding
         if known is None or _badness(finding) > _badness(known):
             worst[result.criterion] = finding
-    lost = broken("No result was recorded.", Cause.NO_RESULT)
-    answers = [(one.id, worst.get(one.id, lost)) for one in criteria if one.required]
-    status = Status.worst(finding.status for _, finding in answers)
+    answers = [(one.id, worst.get(one.id, LOST)) for one in criteria if one.required]
+    status = Status.worst([finding.status for _, finding in answers])
     if status.holds:
         return Verdict(outcome=Outcome.PASSED)
     decisive = (finding.cause for _, finding in answers if finding.status is status)

@@ -209,6 +209,8 @@ class Subject(Struct, frozen=True, kw_only=True):
         workspace: Folder the work was done in.
         output_digest: Digest of the output's canonical form where it is known already.
         output_fault: Why the output's bytes are no JSON; every criterion then fails.
+        output_depth: Levels that the output has at most, where that is known: its arrays and
+            objects stand in each other no more often.
     """
 
     output: Any = UNSET
@@ -220,6 +222,7 @@ class Subject(Struct, frozen=True, kw_only=True):
     workspace: str | None = None
     output_digest: str | None = None
     output_fault: str | None = None
+    output_depth: int | None = None
 
     @classmethod
     def from_json(
@@ -241,7 +244,8 @@ class Subject(Struct, frozen=True, kw_only=True):
         except JSONError as exc:
             raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
             return cls(output_fault=str(exc), output_digest=digest_bytes(raw), **facts)
-        return cls(output=output, output_digest=digest_bytes(canonical), **facts)
+        digest = digest_bytes(canonical)
+        return cls(output=output, output_digest=digest, output_depth=limits.max_depth, **facts)
 
     def digest(self) -> str | None:
         """Digest of the output's canonical form, or of its bytes when they are no JSON."""

@@ -156,7 +156,8 @@ def subject_of(
             fault = f"not UTF-8 at byte {exc.start}"
     if fault:
         return Subject(output_fault=fault, output_digest=digest_bytes(data), **facts)
-    return Subject(output=output, output_digest=digest_bytes(canonical_bytes(output)), **facts)
+    digest = digest_bytes(canonical_bytes(output))
+    return Subject(output=output, output_digest=digest, output_depth=0, **facts)
 
 
 def weakened_by(limits: Limits) -> tuple[str, ...]:

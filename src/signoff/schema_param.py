@@ -49,7 +49,7 @@ class Compiled(Protocol):
         """What is odd about the schema."""
         ...
 
-    def is_valid(self, value: JSON, /) -> bool:
+    def is_valid(self, value: JSON, /, *, depth: int | None) -> bool:
         """The value conforms."""
         ...
 
@@ -63,7 +63,7 @@ def conformity(schema: Compiled, path: str) -> Callable[[Subject], Finding]:
 
     def check(subject: Subject) -> Finding:
         value = subject.value(path)
-        if schema.is_valid(value):
+        if schema.is_valid(value, depth=subject.output_depth):
             return passed("Output conforms to JSON Schema.")
         found = schema.violations(value, path=path)
         return failed(str(found), at=found.at)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
+from operator import attrgetter
 from typing import Self
 
 __all__ = ["Cause", "Outcome", "Status"]
+
+_RANK = attrgetter("rank")
 
 
 class Outcome(Enum):
@@ -48,7 +51,7 @@ class Status(Enum):
     @classmethod
     def worst(cls, statuses: Iterable[Status]) -> Status:
         """The least mild; ``ERROR`` of none at all, since nothing checked is not a pass."""
-        return max(statuses, key=lambda status: status.rank, default=cls.ERROR)
+        return max(statuses, key=_RANK, default=cls.ERROR)
 
 
 class Cause(Enum):

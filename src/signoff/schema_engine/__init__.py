@@ -102,32 +102,33 @@ class CompiledSchema:
         isolated: Values are judged in a worker process.
     """
 
-    __slots__ = ("_accepts", "_elsewhere", "_judge", "_rules", "_size", "accepts_everything",
-                 "isolated", "warnings")  # fmt: skip
+    __slots__ = ("_accepts", "_elsewhere", "_judge", "_max_depth", "_size",
+                 "accepts_everything", "isolated", "warnings")  # fmt: skip
 
     def __init__(self, judge: _Judge, elsewhere: _Judge, seen: Survey, rules: SchemaRules) -> None:
         self._judge = judge
         self._accepts = judge.accepts
         self._elsewhere = elsewhere
         self._size = seen.subschemas or 0
-        self._rules = rules
+        self._max_depth = rules.max_depth
         self.warnings = seen.warnings
         self.accepts_everything = seen.accepts_everything
         self.isolated = seen.subschemas is None
 
-    def is_valid(self, value: JSON, *, shallow: bool = False) -> bool:
+    def is_valid(self, value: JSON, *, depth: int | None = None) -> bool:
         """
         The value conforms.
 
         Args:
             value: The value; it must be JSON.
-            shallow: It is known to be nested within the limit, so nobody has to look.
+            depth: Levels that it has at most, where that is known: then nobody has to look.
 
         Raises:
             SchemaTimeout: A worker took too long.
             SchemaNotJudged: A worker died.
         """
-        if shallow or nested_within(value, self._rules.max_depth):
+        limit = self._max_depth
+        if (depth is not None and depth <= limit) or nested_within(value, limit):
             return self._accepts(value)
         return False
 
@@ -144,8 +145,8 @@ class CompiledSchema:
             SchemaTimeout: A worker took too long.
             SchemaNotJudged: A worker died.
         """
-        if not nested_within(value, self._rules.max_depth):
-            return too_deep(path, self._rules.max_depth)
+        if not nested_within(value, self._max_depth):
+            return too_deep(path, self._max_depth)
         if self._accepts(value):
             return Violations()
         crowded = self._size * _count(value, MAX_COMPLAINTS) > MAX_COMPLAINTS

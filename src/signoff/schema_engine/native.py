@@ -7,6 +7,7 @@ It is imported when it is first used, since start-up would pay for it otherwise.
 from __future__ import annotations
 
 from functools import lru_cache
+from gc import get_referents
 from typing import Any, Protocol
 
 from signoff.jsonvalue import JSON
@@ -27,6 +28,8 @@ __all__ = [
 
 PATTERN_COSTS = (2**16, 2**20, 2**23)
 """Classes of memory that a compiled pattern takes, in bytes; above the last it is refused."""
+MAX_AT_ONCE = 10_000
+"""Values of one level, above which there may be no end to what is looked at."""
 
 
 class Validator(Protocol):
@@ -79,12 +82,20 @@ def nested_within(value: JSON, levels: int) -> bool:
     """
     Arrays and objects stand in each other at most so many times.
 
-    The library itself looks, as deep as it is told and no deeper: there is
-    nothing faster that is safe on any stack.
+    What the garbage collector sees below a value is looked at first, level by
+    level: nothing left before the last level is a proof.  Otherwise the library
+    itself looks, as deep as it is told and no deeper; both are safe on any stack.
 
     Raises:
-        ValueError: The value is not JSON.
+        ValueError: The value is not JSON; not every one that is not is noticed.
     """
+    below = [value]
+    for _ in range(levels):
+        below = get_referents(*below)
+        if not below:
+            return True
+        if len(below) > MAX_AT_ONCE:
+            break
     return _levels(levels).is_valid(value)
 
 
