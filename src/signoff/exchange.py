@@ -273,6 +273,8 @@ class _Connection:
 
 
 def _require_plain(head: h11.Response, max_bytes: int) -> None:
+    if head.http_version not in {b"1.0", b"1.1"}:
+        raise BadAnswer("no HTTP")
     if head.status_code >= 500:
         raise NoAnswer(f"status {head.status_code}")
     if head.status_code != 200:
