@@ -23,7 +23,7 @@ BODY = b'{"pass": true}'
 
 
 def endpoint(server: Server, **changes: Any) -> Endpoint:
-    fields = {
+    fields: dict[str, Any] = {
         "host": "127.0.0.1",
         "port": server.port,
         "target": "/",

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -259,7 +265,7 @@ def test_service_that_does_not_take_a_large_question_is_late() -> None:
 
 
 def test_look_up_that_hangs_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = socket.getaddrinfo
+    real: Any = socket.getaddrinfo
     with Server(never_answers) as server:
 
         def hangs(*args: Any, flags: int = 0, **more: Any) -> Any:
@@ -532,8 +538,6 @@ def test_anything_but_a_service_is_the_fault_of_the_program() -> None:
 
 
 def test_missing_package_is_a_fault_of_the_contract(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
     monkeypatch.delitem(sys.modules, "signoff.exchange", raising=False)
     monkeypatch.setitem(sys.modules, "h11", None)
 
@@ -561,3 +565,71 @@ def test_silent_service_does_not_keep_others_from_being_judged() -> None:
 
     assert [Status.INCONCLUSIVE, Status.PASS] == [one.finding.status for one in report.results]
     assert 2 == len(seen)
+
+
+# -- the services of examples/remote --
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "remote"
+NODE = shutil.which("node")
+LANGUAGES = pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param([sys.executable, "service.py"], id="python"),
+        pytest.param(
+            [NODE or "node", "service.mjs"],
+            id="node",
+            marks=pytest.mark.skipif(NODE is None, reason="Node, which runs it, is not installed"),
+        ),
+    ],
+)
+
+
+@contextmanager
+def started(command: list[str]) -> Iterator[str]:
+    """The URL of an example's service, which ends with the block."""
+    with subprocess.Popen(
+        [*command, "0"], cwd=EXAMPLES, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
+
+
+@LANGUAGES
+def test_service_of_the_examples_is_asked_as_its_contract_says(command: list[str]) -> None:
+    locked_in = loads((EXAMPLES / "contract.json").read_bytes())
+    texts = [
+        "six words are not too many",
+        "nine words are more than this contract would allow",
+        7,
+    ]
+    with started(command) as url:
+        engine = Engine(PROBES.with_powers(Powers(services={"words": Service(url=url)})))
+        plan = engine.prepare(lock(locked_in, engine.registry))
+        results = [
+            engine.judge(plan, Subject(output={"summary": text}))[0][0].finding for text in texts
+        ]
+
+    assert [
+        (Status.PASS, "6 words, at most 8", 6, None),
+        (Status.FAIL, "9 words, at most 8", 9, "/summary"),
+        (Status.FAIL, "the output is no text", None, "/summary"),
+    ] == [(one.status, one.detail, one.score, one.at) for one in results]
+
+
+@LANGUAGES
+def test_service_of_the_examples_refuses_what_is_no_question(command: list[str]) -> None:
+    with started(command) as url:
+        service = Service(url=url)
+        found = [
+            finding(service, "a text"),
+            finding(service, "a text", params={"max_words": "8"}),
+            finding(service, "x" * 2**21, params={"max_words": 8}),
+            finding(service, "a text", params={"max_words": 2}),
+        ]
+
+    assert ["error", "error"] == [one.status.value for one in found[:2]]
+    assert not found[2].status.holds
+    assert Status.PASS is found[3].status
