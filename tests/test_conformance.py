@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,15 @@ from signoff.errors import ContractError
 from signoff.lockfile import seal
 from signoff.model import Contract, Criterion, LockedContract, Subject
 from signoff.probes import PROBES
+from signoff.registry import Registry
 from signoff.strictjson import loads
 from signoff.verifiers import STDLIB
+from tests.world import FIELDS, world
 
 FOLDER = Path(__file__).parent.parent / "conformance" / "verifiers"
 REGISTRY = STDLIB | PROBES
 FILES = sorted(FOLDER.glob("*.json"))
+KNOWN = ("description", "params", "subject", "expect", "faults", "warnings")
 
 
 def vectors(file: Path) -> dict[str, Any]:
@@ -35,7 +39,7 @@ def cases() -> list[Any]:
         for case in document["cases"]:
             assert isinstance(case, dict)
             assert {"expect", "faults"} & set(case), (file.name, case)
-            assert set(case) <= {"description", "params", "subject", "expect", "faults", "warnings"}
+            assert set(case) <= {*KNOWN, *FIELDS}, (file.name, case)
             found.append(
                 pytest.param(document["verifier"], case, id=f"{file.stem}: {case['description']}")
             )
@@ -51,28 +55,36 @@ def locked_elsewhere(contract: Contract) -> LockedContract:
 
 
 @pytest.mark.parametrize(("verifier", "case"), cases())
-def test_vector_holds(verifier: str, case: dict[str, Any]) -> None:
+def test_vector_holds(verifier: str, case: dict[str, Any], tmp_path: Path) -> None:
+    with world(case, tmp_path) as made:
+        holds(verifier, made.case, REGISTRY.with_powers(made.powers))
+
+        assert case.get("asked", []) == made.asked()
+
+
+def holds(verifier: str, case: Mapping[str, Any], registry: Registry) -> None:
     contract = contract_of(verifier, case["params"])
     if "faults" in case:
         with pytest.raises(ContractError) as caught:
-            lock(contract, REGISTRY)
+            lock(contract, registry)
 
         assert case["faults"] == [fault.message for fault in caught.value.faults]
         return
-    locked = lock(contract, REGISTRY)
+    locked = lock(contract, registry)
     if "warnings" in case:
         assert tuple(case["warnings"]) == locked.warnings
     subject = msgspec.convert(case["subject"], Subject)
     before = msgspec.json.encode(subject)
-    finding = Engine(REGISTRY).verify(locked, subject).results[0].finding
+    finding = Engine(registry).verify(locked, subject).results[0].finding
     got = {
         "status": finding.status.value,
         "detail": finding.detail,
         "at": finding.at,
         "cause": finding.cause.value if finding.cause else None,
     }
+    further = {name: getattr(finding, name) for name in ("score", "data") if name in case["expect"]}
 
-    assert {"at": None, "cause": None} | case["expect"] == got
+    assert {"at": None, "cause": None} | case["expect"] == got | further
     assert before == msgspec.json.encode(subject)
 
 
