@@ -13,7 +13,8 @@ from http.server import BaseHTTPRequestHandler
 from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from types import ModuleType
+from typing import Any, ClassVar
 
 import msgspec
 import pytest
@@ -45,7 +46,8 @@ KEY = "sk-hidden-0123456789"
 
 def endpoint(server: Server | str, **fields: Any) -> EndpointEmbedder:
     url = server if isinstance(server, str) else server.url
-    return EndpointEmbedder(**{"url": url, "model": "tiny", "timeout_s": 5.0} | fields)
+    given: dict[str, Any] = {"url": url, "model": "tiny", "timeout_s": 5.0}
+    return EndpointEmbedder(**given | fields)
 
 
 # -- functions --
@@ -582,6 +584,41 @@ def test_folder_that_is_none_is_not_looked_for_elsewhere(tmp_path: Path) -> None
 
     with pytest.raises(NotGiven, match="no folder all-MiniLM-L6-v2"):
         embed(embedder, ["a"])
+
+
+class Model:
+    """Takes the place of the library's class; tells what it was made with."""
+
+    made: ClassVar[list[tuple[Any, ...]]] = []
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.made.append((args, kwargs, os.environ.get("HF_HUB_OFFLINE")))
+
+    def encode(self, texts: list[str], **kwargs: Any) -> Foreign:
+        assert {"convert_to_numpy": True, "show_progress_bar": False} == kwargs
+        return Foreign(embedded(texts))
+
+
+def test_model_is_loaded_once_from_its_folder_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(Model, "made", [])
+    monkeypatch.setattr(os, "environ", os.environ | {"HF_HUB_OFFLINE": "0"})
+    library = ModuleType("sentence_transformers")
+    library.SentenceTransformer = Model  # type: ignore[attr-defined]  # modules carry anything
+    monkeypatch.setitem(sys.modules, "sentence_transformers", library)
+    (tmp_path / "model").mkdir()
+    monkeypatch.chdir(tmp_path)
+    embedder = SentenceTransformerEmbedder(folder=Path("model"))
+    threads = [threading.Thread(target=lambda: embed(embedder, TEXTS)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert [tuple(vector) for vector in embedded(TEXTS)] == embed(embedder, TEXTS)
+    offline = {"device": "cpu", "local_files_only": True, "trust_remote_code": False}
+    assert [((str(tmp_path / "model"),), offline, "1")] == Model.made
 
 
 MODEL = """
