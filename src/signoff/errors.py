@@ -31,8 +31,9 @@ that a document, a parameter, a file or a package was unfit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 __all__ = [
     "BadAnswer",
@@ -66,8 +67,7 @@ class SignoffError(Exception):
     """The root of all exceptions that signoff raises on purpose."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """
     One thing that is wrong with a document.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from types import CodeType, TracebackType
 from typing import Any
 
@@ -35,6 +34,8 @@ def _last(place: TracebackType | None) -> TracebackType | None:
 
 def _handler_code() -> CodeType | None:
     """The code of the program's handler, also where it is a bound method or a partial of one."""
+    import signal  # needed only once a check was interrupted
+
     handler: Any = signal.getsignal(signal.SIGINT)
     while hasattr(handler, "func"):
         handler = handler.func

@@ -12,6 +12,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol, TypeVar, get_type_hints, overload
 
 import msgspec
@@ -40,6 +41,7 @@ INJECTED = ("powers", "criterion")
 MAX_SAFE_INTEGER = 2**53 - 1
 
 Check = Callable[[Subject], Finding]
+Loader = Callable[[], "Verifier"]
 C = TypeVar("C", bound=Check)
 
 
@@ -294,37 +296,81 @@ class Registry:
     ``registry | [more]`` and ``registry.with_powers(...)`` give new registries.
 
     Args:
-        verifiers: What it holds.
+        verifiers: What it holds; or, by id, functions that give what it holds, called
+            whenever a verifier is asked for, so that nothing is imported before.
         powers: What their checks may use.
+
+    Attributes:
+        entries: Each verifier by its id, or the function that gives it.
 
     Raises:
         DuplicateVerifier: Two of them have one id.
     """
 
-    __slots__ = ("_verifiers", "powers")
+    __slots__ = ("entries", "powers")
 
-    def __init__(self, verifiers: Iterable[Verifier] = (), *, powers: Powers = Powers()) -> None:  # noqa: B008  frozen
-        self._verifiers: dict[str, Verifier] = {}
+    def __init__(
+        self,
+        verifiers: Iterable[Verifier] | Mapping[str, Loader] = (),
+        *,
+        powers: Powers = Powers(),  # noqa: B008  frozen
+    ) -> None:
         self.powers = powers
-        for entry in verifiers:
-            if entry.id in self._verifiers:
-                raise DuplicateVerifier(f'verifier "{entry.id}" is registered twice')
-            self._verifiers[entry.id] = entry
+        self.entries: Mapping[str, Verifier | Loader] = _joined(_entries(verifiers))
 
     def get(self, id_: str) -> Verifier | None:
         """The verifier of an id, or None."""
-        return self._verifiers.get(id_)
+        entry = self.entries.get(id_)
+        return entry if entry is None or isinstance(entry, Verifier) else _loaded(id_, entry)
 
     def ids(self) -> tuple[str, ...]:
         """All ids, sorted."""
-        return tuple(sorted(self._verifiers))
+        return tuple(sorted(self.entries))
 
     def __iter__(self) -> Iterator[Verifier]:
-        return (self._verifiers[id_] for id_ in self.ids())
+        return (
+            entry if isinstance(entry, Verifier) else _loaded(id_, entry)
+            for id_, entry in sorted(self.entries.items(), key=_id_of)
+        )
 
     def __or__(self, more: Iterable[Verifier]) -> Registry:
-        return Registry([*self, *more], powers=self.powers)
+        return self._with(_joined([*self.entries.items(), *_entries(more)]), self.powers)
 
     def with_powers(self, powers: Powers) -> Registry:
         """The same verifiers with other powers."""
-        return Registry(self, powers=powers)
+        return self._with(self.entries, powers)
+
+    def _with(self, entries: Mapping[str, Verifier | Loader], powers: Powers) -> Registry:
+        made = Registry(powers=powers)
+        made.entries = entries
+        return made
+
+
+def _entries(
+    verifiers: Iterable[Verifier] | Mapping[str, Loader],
+) -> Iterable[tuple[str, Verifier | Loader]]:
+    if isinstance(verifiers, Registry):
+        return verifiers.entries.items()
+    if isinstance(verifiers, Mapping):
+        return verifiers.items()
+    return [(entry.id, entry) for entry in verifiers]
+
+
+def _joined(entries: Iterable[tuple[str, Verifier | Loader]]) -> Mapping[str, Verifier | Loader]:
+    found: dict[str, Verifier | Loader] = {}
+    for id_, entry in entries:
+        if id_ in found:
+            raise DuplicateVerifier(f'verifier "{id_}" is registered twice')
+        found[id_] = entry
+    return MappingProxyType(found)
+
+
+def _id_of(entry: tuple[str, Verifier | Loader]) -> str:
+    return entry[0]
+
+
+def _loaded(id_: str, load: Loader) -> Verifier:
+    found = load()
+    if found.id != id_:
+        raise TypeError(f'verifier "{found.id}" is registered as "{id_}"')
+    return found

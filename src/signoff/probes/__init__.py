@@ -1,13 +1,15 @@
 """
 PROBES: the checks that touch the world, one module each.
 
-A module of this folder holds one verifier of the same name.  A probe can do
+A module of this folder holds one verifier of the same name, and is imported when
+it is first asked for.  A probe can do
 nothing until an operator gives it powers; without the means it needs it answers
 that it was not given them.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -17,9 +19,8 @@ __all__ = ["PROBES"]
 
 
 def _verifier(name: str) -> Verifier:
-    found = getattr(import_module(f"{__name__}.{name}"), name)
-    assert isinstance(found, Verifier), name
+    found: Verifier = getattr(import_module(f"{__name__}.{name}"), name)
     return found
 
 
-PROBES = Registry(_verifier(module.name) for module in iter_modules(__path__))
+PROBES = Registry({one.name: partial(_verifier, one.name) for one in iter_modules(__path__)})

@@ -1,0 +1,128 @@
+"""Registries: verifiers by id, some of them imported only when they are asked for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from signoff.errors import DuplicateVerifier
+from signoff.model import Finding, Subject, passed
+from signoff.probes import PROBES
+from signoff.registry import Check, Powers, Registry, Verifier, verifier
+from signoff.verifiers import STDLIB
+
+
+def check(subject: Subject) -> Finding:
+    return passed("It is there.")
+
+
+@verifier
+def here() -> Check:
+    """It is there."""
+    return check
+
+
+def named(id_: str) -> Verifier:
+    return Verifier(id=id_, factory=lambda: check, description="It is there.")
+
+
+def never() -> Verifier:
+    raise AssertionError("nobody asked for it")
+
+
+def test_verifiers_are_found_by_id() -> None:
+    registry = Registry([named("b"), named("a"), here])
+
+    assert ("a", "b", "here") == registry.ids()
+    assert ["a", "b", "here"] == [entry.id for entry in registry]
+    assert registry.get("here") is here
+    assert registry.get("c") is None
+
+
+def test_loader_is_called_for_its_own_id_alone() -> None:
+    registry = Registry({"here": lambda: here, "other": never})
+
+    assert registry.get("here") is here
+    assert ("here", "other") == registry.ids()
+    with pytest.raises(AssertionError, match="nobody asked"):
+        registry.get("other")
+
+
+@pytest.mark.parametrize("more", [
+    lambda: [named("c")],
+    lambda: (entry for entry in [named("c")]),
+    lambda: Registry([named("c")]),
+    lambda: Registry({"c": lambda: named("c")}),
+    lambda: Registry({"c": never}),
+])  # fmt: skip
+def test_joining_loads_nothing(more: Callable[[], Registry | Iterator[Verifier]]) -> None:
+    base = Registry({"a": never, "b": never}, powers=Powers(max_image_bytes=5))
+    joined = base | more()
+
+    assert ("a", "b", "c") == joined.ids()
+    assert ("a", "b") == base.ids()
+    assert 5 == joined.powers.max_image_bytes
+
+
+def test_other_powers_load_nothing_and_change_nothing() -> None:
+    base = Registry({"a": never})
+    powers = Powers(max_image_bytes=5)
+
+    assert base.with_powers(powers).powers is powers
+    assert base.with_powers(powers).ids() == ("a",)
+    assert Powers() == base.powers
+
+
+@pytest.mark.parametrize("more", [
+    [named("a")], Registry([named("a")]), Registry({"a": never}), [named("b"), named("b")],
+])  # fmt: skip
+@pytest.mark.parametrize("base", [Registry([named("a")]), Registry({"a": never})])
+def test_one_id_twice_is_refused(base: Registry, more: Registry | list[Verifier]) -> None:
+    with pytest.raises(DuplicateVerifier, match="registered twice"):
+        base | more
+
+
+def test_one_verifier_twice_is_refused() -> None:
+    with pytest.raises(DuplicateVerifier, match='verifier "here" is registered twice'):
+        Registry([here, here])
+
+
+def test_loader_of_another_verifier_is_refused() -> None:
+    registry = Registry({"there": lambda: here})
+
+    with pytest.raises(TypeError, match='verifier "here" is registered as "there"'):
+        registry.get("there")
+    with pytest.raises(TypeError, match='verifier "here" is registered as "there"'):
+        next(iter(registry))
+
+
+def test_registry_cannot_be_changed() -> None:
+    source: dict[str, Callable[[], Verifier]] = {"a": never}
+    registry = Registry(source)
+    source["b"] = never
+
+    assert ("a",) == registry.ids()
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        registry.entries["b"] = never  # type: ignore[index]  # what must not work
+
+
+@pytest.mark.parametrize("registry", [STDLIB, PROBES])
+def test_every_module_holds_the_verifier_of_its_name(registry: Registry) -> None:
+    assert registry.ids() == tuple(entry.id for entry in registry)
+    assert all(entry.own for entry in registry)
+
+
+def test_only_the_verifier_asked_for_is_imported() -> None:
+    program = (
+        "import sys; from signoff import STDLIB, PROBES; (STDLIB | PROBES).get('equals'); "
+        "print(*(name for name in sys.modules"
+        " if name.startswith(('signoff.verifiers.', 'signoff.probes.'))))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+
+    assert ["signoff.verifiers.equals"] == ran.stdout.split()
