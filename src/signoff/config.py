@@ -7,7 +7,7 @@ and nothing of the environment is read, before a registry is made of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -160,5 +160,7 @@ def _ready(embedder: AnyEmbedder, workspace: Path | None) -> AnyEmbedder:
 
 
 def _once(references: tuple[Reference, ...]) -> tuple[Reference, ...]:
-    first: Mapping[str, Reference] = {one.name: one for one in reversed(references)}
-    return tuple(one for one in references if first[one.name] is one)
+    first: dict[str, Reference] = {}
+    for one in references:
+        first.setdefault(one.name, one)
+    return tuple(first.values())

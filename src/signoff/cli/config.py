@@ -71,6 +71,8 @@ def command(terminal: Terminal, /, action: str, *, choice: Choice, as_json: bool
     Of each setting: its value, and whether it comes from the configuration (with
     its line), from the command line, or is a default.  Nothing that is named is
     imported or asked, and no secret is shown.
+
+    Exit codes: 0 shown, 2 the configuration cannot be used.
     """
     config = choice.config or Config()
     settings = [*_settings(config)]
