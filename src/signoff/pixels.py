@@ -39,7 +39,7 @@ LONGEST_SIDE: Final = 512
 LEAST_ALPHA: Final = 128
 MODES: Final = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr")
 # A progressive JPEG may spend a few bytes on each of any number of passes over all its pixels.
-MAX_JPEG_SCANS: Final = 100
+MAX_JPEG_SCANS: Final = 64
 # A run-length coded bitmap may skip 255 rows at once, whatever its height, and some releases do.
 MAX_BMP_SKIP: Final = 255
 _RLE: Final = (1, 2)
