@@ -81,7 +81,7 @@ def test_what_is_no_verifier_is_refused(folder: Path, name: str, says: str) -> N
 def test_module_that_cannot_be_imported_is_one_sentence(folder: Path, text: str) -> None:
     (folder / "broken.py").write_text(text)
 
-    with pytest.raises(PluginError, match="^--with: broken:x cannot be imported: ") as caught:
+    with pytest.raises(PluginError, match=r"^--with: broken:x cannot be imported: ") as caught:
         verifiers_at(at("broken:x", folder))
 
     assert "\n" not in str(caught.value)

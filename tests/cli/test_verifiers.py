@@ -7,29 +7,31 @@ from pathlib import Path
 
 import pytest
 
-from signoff.verifiers import STDLIB
+from signoff.cli.reading import own_registry
 from tests.cli.calling import call
+
+KNOWN = own_registry()
 
 
 def test_list_has_every_verifier_with_its_origin() -> None:
     called = call("verifiers")
 
     assert (0, "") == (called.code, called.err)
-    assert [*STDLIB.ids()] == [line.split()[0] for line in called.out.splitlines()]
+    assert [*KNOWN.ids()] == [line.split()[0] for line in called.out.splitlines()]
     assert all(line.endswith("(signoff 0.1.0)") for line in called.out.splitlines())
 
 
 def test_list_is_json_where_asked() -> None:
     entries = call("verifiers", "--json").json["verifiers"]
 
-    assert [*STDLIB.ids()] == [entry["id"] for entry in entries]
+    assert [*KNOWN.ids()] == [entry["id"] for entry in entries]
     assert all(entry["in_use"] and entry["description"] for entry in entries)
 
 
-@pytest.mark.parametrize("id_", STDLIB.ids())
+@pytest.mark.parametrize("id_", KNOWN.ids())
 def test_page_explains_every_parameter(id_: str) -> None:
     called, document = call("verifiers", id_), call("verifiers", id_, "--json").json
-    verifier = STDLIB.get(id_)
+    verifier = KNOWN.get(id_)
 
     assert verifier is not None
     assert (0, "") == (called.code, called.err)

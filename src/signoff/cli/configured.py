@@ -30,7 +30,10 @@ def config_of(file: str | None, *, plugins: tuple[str, ...], modules: tuple[str,
     """
     for name in modules:
         if not is_reference(name):
-            raise Refusal(f'--with must be package.module:name, got "{shown(name)}"')
+            raise Refusal(
+                f'--with must be package.module:name, got "{shown(name)}"',
+                next_step="name a module that Python can import, and a verifier in it",
+            )
     config = _read(file) if file else Config()
     here = Path.cwd()
     return config.with_named(

@@ -42,8 +42,8 @@ _NEXT: Final = {
     Cause.NOT_RECORDED: "record it: --facts FILE takes elapsed_s, exit_code, tools and input",
     Cause.BAD_OUTPUT: "the output must be strict JSON; --text is for plain text",
     Cause.VERIFIER_BROKE: "the check is broken, which says nothing about the work",
-    Cause.NO_SUCH_VERIFIER: "lock the contract again with the verifiers of this installation",
-    Cause.BAD_PARAMS: "lock the contract again with the verifiers of this installation",
+    Cause.NO_SUCH_VERIFIER: "name what brings it: --plugin NAME, --with MODULE:NAME",
+    Cause.BAD_PARAMS: "lock the contract again, or configure what it names in signoff.toml",
     Cause.EVIDENCE_UNREACHABLE: "run it again when the evidence can be reached",
     Cause.EVIDENCE_TIMED_OUT: "run it again when the evidence can be reached",
 }
