@@ -14,6 +14,7 @@ import jsonschema_rs
 import pytest
 
 from signoff.document import read_document
+from signoff.probes import PROBES
 from signoff.verifiers import STDLIB
 from tests.cli.calling import call
 from tests.test_docs import ROOT, blocks
@@ -68,7 +69,7 @@ def test_check_writes_nothing_and_says_so(capsys: pytest.CaptureFixture[str]) ->
 def test_page_has_every_verifier() -> None:
     page = (ROOT / "docs" / "verifiers.md").read_text("utf-8")
 
-    assert list(STDLIB.ids()) == [
+    assert [*STDLIB.ids(), *PROBES.ids()] == [
         line.removeprefix("## ") for line in page.splitlines() if line.startswith("## ")
     ]
 

@@ -11,6 +11,7 @@ import json
 import sys
 from pathlib import Path
 
+from signoff.probes import PROBES
 from signoff.verifiers import STDLIB
 from tools.schemas import DOCUMENTS, schema_of, typescript
 from tools.verifiers_page import page
@@ -23,7 +24,7 @@ def generated() -> dict[str, str]:
     """The content of each generated file, by its name in the tree."""
     schemas = {f"{SCHEMAS}/{name}.schema.json": _json(schema_of(name)) for name in DOCUMENTS}
     return {
-        "docs/verifiers.md": page(STDLIB),
+        "docs/verifiers.md": page(STDLIB, PROBES),
         **schemas,
         f"{SCHEMAS}/signoff.d.ts": typescript(),
     }

@@ -25,11 +25,12 @@ Every check that comes with signoff. `make docs` makes this page from the code, 
 `signoff verifiers ID` shows the same on the command line. The findings beside the examples are
 what the checks say of them.
 
-All of them are functions of the output and the recorded facts alone, so that
-[the gate](verdicts.md#what-the-gate-finds-out-again) can run them again. Where a verifier takes
-`path`, it judges the value at that [RFC 6901](https://www.rfc-editor.org/rfc/rfc6901) pointer
-instead of the whole output; an output that has no such place fails. A claim about every item of
-an empty array is a warning, since it holds of nothing: pair it with `count_between`.
+Most are functions of the output and the recorded facts alone, so that
+[the gate](verdicts.md#what-the-gate-finds-out-again) can run them again; the last few are
+[probes](probes.md), which look at files, images and services. Where a verifier takes `path`, it
+judges the value at that [RFC 6901](https://www.rfc-editor.org/rfc/rfc6901) pointer instead of the
+whole output; an output that has no such place fails. A claim about every item of an empty array is
+a warning, since it holds of nothing: pair it with `count_between`.
 
 A parameter that a verifier does not take, one that is missing, one of a wrong type, and an integer
 beyond 2^53-1 are faults of the contract. So is what stands under "Refused". All of them are found
@@ -37,12 +38,28 @@ when the contract is locked.
 """
 
 
-def page(registry: Registry) -> str:
+PROBES = """\
+These touch the world, and can do nothing until they are given the means; [probes](probes.md) says
+how. The gate does not run them again.
+"""
+
+
+def page(verifiers: Registry, probes: Registry) -> str:
     """The whole page."""
-    index = ["| verifier | holds when |", "| --- | --- |"]
-    index += [f"| [{one.id}](#{one.id}) | {_cell(manual(one).description)} |" for one in registry]
-    sections = ("\n".join(_section(verifier, manual(verifier))) for verifier in registry)
+    sections = (
+        "\n".join(_section(verifier, manual(verifier)))
+        for registry in (verifiers, probes)
+        for verifier in registry
+    )
+    index = [*_index("verifier", verifiers), "", PROBES, *_index("probe", probes)]
     return "\n".join([TOP, *index, "", "\n\n".join(sections), ""])
+
+
+def _index(what: str, registry: Registry) -> Iterator[str]:
+    yield f"| {what} | holds when |"
+    yield "| --- | --- |"
+    for one in registry:
+        yield f"| [{one.id}](#{one.id}) | {_cell(manual(one).description)} |"
 
 
 def _section(verifier: Verifier, found: Manual) -> Iterator[str]:
