@@ -21,6 +21,7 @@ from signoff.embedder import EndpointEmbedder, SentenceTransformerEmbedder
 from signoff.engine import Engine
 from signoff.errors import ContractError
 from signoff.lockfile import seal
+from signoff.manual import manual, tried
 from signoff.model import Contract, Criterion, Finding, Subject
 from signoff.probes import PROBES
 from signoff.registry import Powers, Registry
@@ -512,6 +513,18 @@ def test_bound_is_compared_with_the_rounded_similarity() -> None:
 
     assert finding([1, 0], reference | {"threshold": 0.7071067805}).status.holds
     assert not finding([1, 0], reference | {"threshold": 0.7071067811}).status.holds
+
+
+def test_examples_of_the_manual_are_true() -> None:
+    probe = PROBES.get("similarity_above")
+    assert probe is not None
+    examples = manual(probe).examples
+
+    assert examples
+    for example in examples:
+        meets, misses = tried(probe, example)
+        assert misses is not None
+        assert (Status.PASS, Status.FAIL) == (meets.status, misses.status)
 
 
 def test_output_is_left_as_it_was() -> None:

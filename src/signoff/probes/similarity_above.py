@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import mul
 from typing import Annotated, Any, cast
 
 from msgspec import Struct
@@ -11,7 +12,7 @@ from msgspec import Struct
 from signoff.embedder import Vector, embed, require_library
 from signoff.errors import Fault, NoAnswer, NotGiven, ParamsError
 from signoff.items import Field, Problem, failure
-from signoff.jsonvalue import JSON, MISSING, is_number, number_text, parse_pointer, shown
+from signoff.jsonvalue import JSON, MISSING, number_text, parse_pointer, shown
 from signoff.model import Finding, Subject, held, passed
 from signoff.params import Kind, Pointer, field_name, number, text
 from signoff.registry import Check, Powers, reads, verifier
@@ -19,6 +20,7 @@ from signoff.status import Cause, Status
 
 MAX_VECTOR = 65_536
 DECIMALS = 9
+NUMBERS = frozenset({int, float})
 # Between these the squares of a vector's largest number neither overflow nor vanish.
 SMALLEST, LARGEST = 2.0**-400, 2.0**400
 UNUSABLE = "Output is neither a vector nor text."
@@ -182,7 +184,7 @@ class _Comparison(Struct, frozen=True, kw_only=True):
 def _check(path: str, field: Field, comparison: _Comparison) -> Check:
     def check(subject: Subject) -> Finding:
         value = subject.value(path)
-        alone = type(value) is not list or (bool(value) and all(map(is_number, value)))
+        alone = type(value) is not list or (bool(value) and {*map(type, value)} <= NUMBERS)
         items: list[JSON] = [value] if alone else cast("list[JSON]", value)
         readings, unusable = _readings(items, field)
         if comparison.source is None and any(type(one.value) is str for one in readings):
@@ -210,7 +212,7 @@ def _judged(
             status=Status.INCONCLUSIVE,
             detail=f'Embedder "{shown(comparison.source.name)}" did not answer.',
             cause=Cause.EVIDENCE_TIMED_OUT if exc.late else Cause.EVIDENCE_UNREACHABLE,
-            data={"reason": str(exc)},
+            data={"reason": shown(str(exc))},
         )
     except NotGiven as exc:
         detail = f"similarity_above was not given the means: {exc}"
@@ -265,7 +267,7 @@ def _reading(item: JSON, field: Field) -> _Reading | Problem:
 
 def _vector(values: list[JSON]) -> Vector | None:
     """The numbers as floats, None if there is anything else among them."""
-    if not all(map(is_number, values)):
+    if not {*map(type, values)} <= NUMBERS:
         return None
     numbers = cast("list[int | float]", values)
     try:
@@ -297,12 +299,11 @@ class _Unit(Struct, frozen=True, kw_only=True):
         if not SMALLEST < largest < LARGEST:
             bits = math.frexp(largest)[1]
             vector = tuple(math.ldexp(one, -bits) for one in vector)
-        return cls(vector=vector, square=math.fsum(one * one for one in vector))
+        return cls(vector=vector, square=math.fsum(map(mul, vector, vector)))
 
     def cosine(self, other: _Unit) -> float:
         """The cosine of the angle between them, rounded."""
-        pairs = zip(self.vector, other.vector, strict=True)
-        dot = math.fsum(a * b for a, b in pairs)
+        dot = math.fsum(map(mul, self.vector, other.vector))
         cosine = dot / (math.sqrt(self.square) * math.sqrt(other.square))
         return round(max(-1.0, min(1.0, cosine)), DECIMALS)
 
