@@ -1,11 +1,13 @@
 #!/bin/sh
-# Locks a contract, verifies a good and a bad output, and asks the gate about both.
+# Locks a contract, verifies a good and a bad output, asks the gate about both, and
+# judges an image and asks a service of this machine.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+service=
+trap 'rm -rf "$scratch"; [ -z "$service" ] || kill "$service" 2>/dev/null' EXIT
 cd "$scratch"
-cp "$here/contract.yaml" "$here/good.json" "$here/bad.json" .
+cp "$here/contract.yaml" "$here/good.json" "$here/bad.json" "$here"/plate.* .
 
 say() { printf '\n# %s\n' "$*"; }
 
@@ -34,3 +36,19 @@ expect 0 signoff gate good-run --contract contract.lock.json
 say "The same after somebody touched up the kept output:"
 sed 's/"minutes": 11/"minutes": 12/' good-run/output.json >touched && mv touched good-run/output.json
 expect 1 signoff gate good-run --contract contract.lock.json
+
+# A service on a free port of this machine; it prints its address when it listens.
+python "$here/../examples/remote/service.py" 0 >address 2>service.log &
+service=$!
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    [ ! -s address ] || break
+    sleep 0.25
+done
+printf '[services.words]\nurl = "%s"\n' "$(cat address)" >signoff.toml
+
+say "What is not in the text: a photo, and what a service says that signoff.toml names:"
+expect 0 signoff lock plate.yaml
+expect 0 signoff verify plate.lock.json plate.json --evidence plate.png --out plate-run
+kill "$service" && { wait "$service" || service=; } 2>/dev/null
+say "The same when the service is down: nothing was found out, and that is no pass:"
+expect 3 signoff verify plate.lock.json plate.json --evidence plate.png
