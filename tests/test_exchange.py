@@ -10,6 +10,7 @@ import ssl
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -320,3 +321,14 @@ def test_handshake_that_drips_is_late() -> None:
             post(client, timeout_s=0.3)
 
     assert caught.value.late
+
+
+def test_question_that_is_not_taken_is_late_in_time() -> None:
+    with Server(Talk.wait) as server:
+        begin = monotonic()
+        with pytest.raises(NoAnswer) as caught:
+            post(Client(endpoint(server)), bytes(2**25), timeout_s=0.2)
+        elapsed_s = monotonic() - begin
+
+    assert caught.value.late
+    assert elapsed_s < 3
