@@ -10,6 +10,7 @@ import ssl
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from time import monotonic
 from typing import Any
 
@@ -17,7 +18,7 @@ import pytest
 
 from signoff.errors import BadAnswer, NoAnswer
 from signoff.exchange import Client, Deadline, Endpoint
-from tests.servers import Server, Talk, answering, message, once
+from tests.servers import WAIT_S, Server, Talk, answering, message, once
 
 OK = message('{"pass": true}')
 BODY = b'{"pass": true}'
@@ -90,19 +91,26 @@ def test_connection_with_more_than_was_asked_for_is_not_used_again(more: bytes) 
 
 
 def test_connection_that_is_sent_something_unasked_is_not_used_again() -> None:
+    answered, sent = Event(), Event()
+
     def script(talk: Talk) -> None:
         talk.request()
         talk.send(OK)
+        answered.wait(WAIT_S)
         talk.send(message('{"pass": false}'))
-        sent.send(b"!")
+        sent.set()
         talk.wait()
 
-    sent, received = socket.socketpair()
-    with sent, received, Server(script) as server:
+    def both_answer(talk: Talk) -> None:
+        (script if not answered.is_set() else answering(OK))(talk)
+
+    with Server(both_answer) as server:
         client = Client(endpoint(server))
         answers = [post(client)]
-        assert b"!" == received.recv(1)
+        answered.set()
+        assert sent.wait(WAIT_S)
         answers.append(post(client))
+        client.close()
 
     assert [BODY] * 2 == answers
     assert 2 == server.connections
@@ -198,7 +206,7 @@ def test_address_that_swallows_everything_leaves_time_for_the_next(
         ]
         monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
 
-        assert BODY == post(Client(endpoint(server, host="localhost")), timeout_s=1.0)
+        assert BODY == post(Client(endpoint(server, host="localhost")), timeout_s=2.0)
 
 
 @pytest.mark.parametrize(

@@ -254,7 +254,7 @@ def test_slow_service_is_late_by_one_deadline(script: Script) -> None:
         report = engine.verify(lock(contract(), engine.registry), Subject(output=None))
 
     assert LATE == summary(report.results[0].finding)
-    assert SHORT_S <= report.results[0].elapsed_s < SHORT_S + 1
+    assert SHORT_S <= report.results[0].elapsed_s < SHORT_S + 3
 
 
 def test_service_that_does_not_take_a_large_question_is_late() -> None:
