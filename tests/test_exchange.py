@@ -340,3 +340,26 @@ def test_question_that_is_not_taken_is_late_in_time() -> None:
 
     assert caught.value.late
     assert elapsed_s < 3
+
+
+def test_look_up_that_hangs_is_late_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = Event()
+
+    def hangs(*_: object, flags: int = 0, **__: object) -> Any:
+        if not flags & socket.AI_NUMERICHOST:
+            ended.wait(WAIT_S)
+        raise OSError
+
+    monkeypatch.setattr(socket, "getaddrinfo", hangs)
+    nowhere = Endpoint(host="judge.invalid", port=443, target="/", tls=True, only_loopback=False)
+    client = Client(nowhere)
+    begin = monotonic()
+    try:
+        with pytest.raises(NoAnswer) as caught:
+            post(client, timeout_s=0.1)
+        elapsed_s = monotonic() - begin
+    finally:
+        ended.set()
+
+    assert caught.value.late
+    assert elapsed_s < 2
