@@ -127,6 +127,7 @@ LAZY = (
     "signal",
     "signoff.document.beneath",  # ctypes
     "signoff.document.jsonplaces",  # patterns that only a fault needs
+    "signoff.exactjson",  # patterns that only texts in doubt need
     "signoff.exchange",  # sockets and h11, the extra "http"
     "signoff.pixels",  # Pillow, the extra "image"
     "signoff.schema_engine",  # threads, processes and the survey of schemas

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from signoff.contract import lock
+from signoff.engine import Engine
 from signoff.errors import DuplicateVerifier
 from signoff.model import Finding, Subject, passed
 from signoff.probes import PROBES
@@ -113,6 +115,15 @@ def test_registry_cannot_be_changed() -> None:
 def test_every_module_holds_the_verifier_of_its_name(registry: Registry) -> None:
     assert registry.ids() == tuple(entry.id for entry in registry)
     assert all(entry.own for entry in registry)
+
+
+def test_locking_and_preparing_ask_for_what_the_contract_names() -> None:
+    registry = Registry({"here": lambda: here, "other": never})
+    contract = {"id": "x", "criteria": [{"id": "a", "verifier": "here"}]}
+    locked = lock(contract, registry)
+
+    assert ["here"] == [*locked.verifiers]
+    assert Engine(registry).verify(locked, Subject(output=1)).passed
 
 
 def test_only_the_verifier_asked_for_is_imported() -> None:

@@ -14,8 +14,9 @@ import pytest
 from signoff import exactjson, strictjson
 from signoff.canonical import write_exactly
 from signoff.errors import JSONError
+from signoff.exactjson import read_exactly
 from signoff.jsonvalue import JSON, json_equal
-from signoff.strictjson import Limits, loads, loads_canonical, read_exactly
+from signoff.strictjson import Limits, loads, loads_canonical
 
 VECTORS = Path(__file__).parent.parent / "conformance" / "json" / "loading.json"
 

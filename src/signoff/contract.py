@@ -58,7 +58,8 @@ def lock(
             warnings += (f"{criterion.id}: {text}" for text in getattr(check, "warnings", ()))
     if faults:
         raise ContractError(tuple(sorted(faults, key=_position)))
-    sources = {v.id: v.source for v in registry if v.id in {one.verifier for one in criteria}}
+    named = map(registry.get, sorted({one.verifier for one in criteria}))
+    sources = {verifier.id: verifier.source for verifier in named if verifier is not None}
     return seal(draft.contract(tuple(criteria)), sources, tuple(warnings))
 
 

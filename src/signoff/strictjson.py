@@ -20,11 +20,10 @@ import msgspec
 
 from signoff.canonical import canonical_bytes_unchecked, settle, sorted_encoding
 from signoff.errors import JSONError
-from signoff.exactjson import decide, read_exactly, refuse
 from signoff.jsonlimits import Limits, depth_within, has_long_digits, long_integer, marks_of
 from signoff.jsonvalue import JSON
 
-__all__ = ["Limits", "loads", "loads_canonical", "read_exactly"]
+__all__ = ["Limits", "loads", "loads_canonical"]
 
 _DEFAULT: Final = Limits()
 _decode: Final = msgspec.json.Decoder().decode
@@ -40,7 +39,7 @@ def loads(data: bytes | str, *, limits: Limits = _DEFAULT) -> JSON:
     """
     data = _as_bytes(data, limits)
     proven = _proven(data, limits, _encoding)
-    return decide(data, limits=limits) if proven is None else proven[0]
+    return _decided(data, limits) if proven is None else proven[0]
 
 
 def loads_canonical(data: bytes | str, *, limits: Limits = _DEFAULT) -> tuple[JSON, bytes]:
@@ -54,8 +53,14 @@ def loads_canonical(data: bytes | str, *, limits: Limits = _DEFAULT) -> tuple[JS
     proven = _proven(data, limits, sorted_encoding)
     if proven is not None:
         return proven[0], settle(*proven)
-    value = decide(data, limits=limits)
+    value = _decided(data, limits)
     return value, canonical_bytes_unchecked(value)
+
+
+def _decided(data: bytes, limits: Limits) -> JSON:
+    from signoff.exactjson import decide  # patterns that ordinary texts do without
+
+    return decide(data, limits=limits)
 
 
 def _as_bytes(data: bytes | str, limits: Limits) -> bytes:
@@ -66,6 +71,8 @@ def _as_bytes(data: bytes | str, limits: Limits) -> bytes:
     try:
         encoded = data.encode()
     except UnicodeEncodeError as exc:
+        from signoff.exactjson import refuse  # dear at start-up, see _decided
+
         refuse("lone surrogate in a string", data, exc.start)
     if len(encoded) > limits.max_bytes:
         raise JSONError(f"larger than {limits.max_bytes} bytes")

@@ -21,6 +21,7 @@ from signoff.canonical import (
     write_exactly,
 )
 from signoff.errors import JSONError
+from signoff.exactjson import read_exactly
 from signoff.jsonvalue import (
     JSON,
     MISSING,
@@ -35,7 +36,7 @@ from signoff.jsonvalue import (
     shown,
     utf16_key,
 )
-from signoff.strictjson import Limits, loads, loads_canonical, read_exactly
+from signoff.strictjson import Limits, loads, loads_canonical
 
 VECTORS = Path(__file__).parent.parent.parent / "conformance" / "json" / "loading.json"
 
