@@ -1,8 +1,11 @@
 from signoff._version import __version__ as __version__
+from signoff.config import Config as Config
+from signoff.configfile import load_config as load_config
 from signoff.contract import lock as lock
 from signoff.contractfile import load_contract as load_contract
 from signoff.engine import Engine as Engine
 from signoff.engine import judge as judge
+from signoff.errors import ConfigError as ConfigError
 from signoff.errors import ContractError as ContractError
 from signoff.errors import DocumentError as DocumentError
 from signoff.errors import DuplicateVerifier as DuplicateVerifier
@@ -14,6 +17,7 @@ from signoff.errors import LockCorrupt as LockCorrupt
 from signoff.errors import NotInstalled as NotInstalled
 from signoff.errors import NotJudged as NotJudged
 from signoff.errors import ParamsError as ParamsError
+from signoff.errors import PluginError as PluginError
 from signoff.errors import RunUnreadable as RunUnreadable
 from signoff.errors import RunUnwritable as RunUnwritable
 from signoff.errors import SignoffError as SignoffError

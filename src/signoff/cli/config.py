@@ -17,7 +17,16 @@ from signoff.cli.exits import Exit
 from signoff.cli.terminal import Terminal
 from signoff.config import AnyEmbedder, Config, FunctionEmbedder
 from signoff.embedder import EndpointEmbedder
-from signoff.jsonvalue import JSON, MISSING, join_pointer, parse_pointer, resolve, shown
+from signoff.jsonvalue import (
+    JSON,
+    MISSING,
+    is_number,
+    join_pointer,
+    number_text,
+    parse_pointer,
+    resolve,
+    shown,
+)
 from signoff.service import Service
 
 __all__ = ["command"]
@@ -93,6 +102,8 @@ def command(terminal: Terminal, /, action: str, *, choice: Choice, as_json: bool
 
 
 def _text(value: JSON) -> str:
+    if is_number(value):
+        return number_text(value)
     return shown(value if isinstance(value, str) else msgspec.json.encode(value).decode())
 
 
