@@ -429,6 +429,13 @@ def test_wrong_reply_is_nonsense(reply: bytes) -> None:
         embed(endpoint(server), ["a"])
 
 
+@pytest.mark.parametrize("one", [True, 1.0, "1", None, 0, 2, -1])
+def test_second_vector_has_the_index_one(one: Any) -> None:
+    entries = [{"index": 0, "embedding": [1.0]}, {"index": one, "embedding": [2.0]}]
+    with serving(saying({"data": entries})) as server, pytest.raises(BadAnswer):
+        embed(endpoint(server), ["a", "b"])
+
+
 def test_vectors_of_different_lengths_are_nonsense() -> None:
     reply = {"data": data_of([[1.0], [1.0, 2.0]])}
     with serving(saying(reply)) as server, pytest.raises(BadAnswer, match="1 and 2 numbers"):
