@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Any
 
 import pytest
 
+from signoff.errors import NoAnswer
 from signoff.service import MAX_REPLY_BYTES, Service
 
 SECRET = "s3cr3t"
@@ -98,3 +100,24 @@ def test_what_is_printed_holds_no_query_and_no_header() -> None:
     service = Service(url=f"https://judge.example/v1?key={SECRET}", headers={"X-Key": SECRET})
 
     assert "Service(https://judge.example)" == repr(service) == str(service)
+
+
+def test_name_of_this_machine_that_leads_elsewhere_is_not_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = [(socket.AF_INET, 1, 6, "", ("192.0.2.1", 8000))]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+
+    with pytest.raises(NoAnswer, match="not on this machine"):
+        Service(url="http://localhost:8000/").ask(b"{}")
+
+
+def test_operator_may_let_plain_http_leave_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Bound and not listening: whoever connects is refused.
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        found = [(socket.AF_INET, 1, 6, "", closed.getsockname())]
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+
+        with pytest.raises(NoAnswer, match="refused"):
+            Service(url="http://judge.example/", allow_http=True).ask(b"{}")

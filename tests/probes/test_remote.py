@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import subprocess
@@ -473,6 +474,8 @@ def test_header_value_that_cannot_be_sent_is_not_given(
 
     assert (Status.ERROR, Cause.NOT_INSTALLED) == (found.status, found.cause)
     assert found.detail.startswith("remote was not given the means: ")
+    unset = "the environment variable JUDGE_KEY has no value"
+    assert found.detail.endswith("cannot be sent" if os.environ.get("JUDGE_KEY") else unset)
     assert SECRET not in found.detail
     assert [] == server.requests
 
