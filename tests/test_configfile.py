@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from signoff.config import Config, FunctionEmbedder
-from signoff.configfile import load_config
+from signoff.configfile import EMBEDDERS, LIMITS, PLUGINS, SERVICE, TABLES, load_config
 from signoff.embedder import EndpointEmbedder, SentenceTransformerEmbedder
 from signoff.errors import ConfigError, DocumentError, PluginError
 from signoff.evidence import MemoryStore
@@ -20,6 +24,8 @@ from signoff.strictjson import Limits
 from signoff.verifiers import STDLIB
 from tests.importing import HOUSE, forgotten
 
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = sorted((ROOT / "examples").glob("*/signoff.toml"))
 WHOLE = """\
 [services.tone]
 url = "https://tone.example/check"
@@ -228,6 +234,84 @@ def test_what_is_no_toml_is_refused(folder: Path, text: str) -> None:
 def test_file_that_is_not_there_is_refused(folder: Path) -> None:
     with pytest.raises(DocumentError, match=r"^signoff\.toml: no such file$"):
         load_config()
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.parent.name)
+def test_examples_can_be_used(path: Path) -> None:
+    assert Config() != load_config(path)
+
+
+@pytest.mark.parametrize(
+    "fields", [TABLES, SERVICE, PLUGINS, LIMITS, *(fields for fields, _ in EMBEDDERS.values())]
+)
+def test_every_setting_is_documented(fields: dict[str, object]) -> None:
+    page = (ROOT / "docs" / "configuration.md").read_text("utf-8")
+    tables = " ".join(line for line in page.splitlines() if line.startswith("| "))
+
+    assert [] == [
+        name for name in fields if f"`{name}`" not in tables and f"`[{name}" not in tables
+    ]
+
+
+NAMES = st.sampled_from(
+    [
+        *TABLES,
+        *SERVICE,
+        *PLUGINS,
+        *LIMITS,
+        "kind",
+        "function",
+        "folder",
+        "model",
+        "key",
+        "x",
+        "é",
+        "",
+    ]
+)
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.sampled_from(
+        ["", "endpoint", "python", "a:b", "env:A", "https://x/", "http://[", "x" * 5000]
+    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def as_toml(value: object) -> str:
+    if isinstance(value, dict):
+        members = (
+            f"{json.dumps(name)} = {as_toml(one)}" for name, one in value.items() if one is not None
+        )
+        return "{" + ", ".join(members) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(as_toml(one) for one in value if one is not None) + "]"
+    return json.dumps(value)
+
+
+@given(st.dictionaries(NAMES, VALUES, max_size=5))
+def test_no_configuration_does_harm(tables: dict[str, object]) -> None:
+    lines = [
+        f"{json.dumps(name)} = {as_toml(value)}"
+        for name, value in tables.items()
+        if value is not None
+    ]
+    with TemporaryDirectory() as name:
+        path = Path(name, "signoff.toml")
+        path.write_text("\n".join(["# any", *lines]), "utf-8")
+        try:
+            config = load_config(path)
+        except ConfigError as exc:
+            assert exc.faults
+            assert all(fault.line > 0 for fault in exc.faults)
+        else:
+            known = {*TABLES}
+            assert known >= {name for name, value in tables.items() if value is not None}
+            assert isinstance(config, Config)
 
 
 # -- the registry of a configuration --

@@ -189,7 +189,7 @@ def test_plug_in_has_name_and_version_of_its_distribution(site: Path, name: str)
     ]
 
 
-@pytest.mark.parametrize("name", ["house-checks", "House_Checks"])
+@pytest.mark.parametrize("name", ["house-checks", "House_Checks", "house.-checks"])
 def test_distribution_stands_for_all_it_offers(site: Path, name: str) -> None:
     ids = [one.verifier.id for one in verifiers_of_plugin(named(name))]
 
@@ -213,6 +213,25 @@ def test_plug_in_that_cannot_be_imported_is_one_sentence(site: Path) -> None:
         "--plugin: greeting (house-checks 1.0): house:greets cannot be imported: "
         "ModuleNotFoundError (No module named 'nowhere_at_all')"
     ) == str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ("house", "--plugin: greeting (house-checks 1.0): house must be package.module:name"),
+        ("house : greets [extra]", ""),
+        ("a/b:c", "--plugin: greeting (house-checks 1.0): a/b:c must be package.module:name"),
+    ],
+)
+def test_entry_point_has_one_form(site: Path, value: str, says: str) -> None:
+    install(site, f"greeting = {value}")
+    if not says:
+        assert 1 == len(verifiers_of_plugin(named("greeting")))
+        return
+
+    with pytest.raises(PluginError) as caught:
+        verifiers_of_plugin(named("greeting"))
+    assert says == str(caught.value)
 
 
 def test_name_that_two_distributions_offer_is_refused(site: Path) -> None:

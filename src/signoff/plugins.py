@@ -9,6 +9,7 @@ the workspace under judgement is never imported, or the work would judge itself.
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -147,7 +148,9 @@ def verifiers_of_plugin(
         entries = entry_points(reference)
     for entry in entries:
         source = origin_of(entry)
-        place = Reference(name=entry.value, said=f"{reference} ({shown(source)})")
+        place = Reference(name=_value(entry), said=f"{reference} ({shown(source)})")
+        if not is_reference(place.name):
+            raise PluginError(f"{place} must be package.module:name")
         values = _verifiers(_found(place, workspace), place)
         found += (_provided(one, source, reference) for one in values)
     return tuple(found)
@@ -242,9 +245,14 @@ def entry_points(reference: Reference) -> list[EntryPoint]:
     return chosen
 
 
+def _value(entry: EntryPoint) -> str:
+    """Where the object is, without the extras that may stand behind it."""
+    return entry.value.partition("[")[0].replace(" ", "")
+
+
 def _same(one: str, other: str) -> bool:
     """Names of distributions are equal whatever joins their words."""
-    left, right = (name.lower().replace("_", "-").replace(".", "-") for name in (one, other))
+    left, right = (re.split(r"[-_.]+", name.lower()) for name in (one, other))
     return left == right
 
 
