@@ -78,7 +78,15 @@ def work(tmp_path: Path) -> Path:
 
 def test_its_own_test_passes(installed: Path, work: Path) -> None:
     shutil.copytree(EXAMPLE / "tests", work / "tests")
-    argv = [installed / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
+    argv: list[str | Path] = [
+        installed / "python",
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "tests",
+    ]
 
     assert "7 passed" in ran(*argv, folder=work)
 
