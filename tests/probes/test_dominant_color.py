@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import socket
 import subprocess
@@ -353,6 +354,24 @@ class TestTexts:
             detail = found(Subject(output={"base64": text})).detail
             large = "Image is larger than 16777216 bytes."
             assert (large if size > 16_777_216 else "Image cannot be decoded.") == detail
+
+    def test_one_image_has_one_text(self) -> None:
+        whole = RED_FILE + bytes(-len(RED_FILE) % 3)  # what follows the image is not looked at
+        text = base64.b64encode(whole + b"\0").decode()
+
+        assert text.endswith("AA==")
+        assert Status.PASS is found(Subject(output={"base64": text})).status
+        for odd in (
+            text.removesuffix("A==") + "B==",
+            text.removesuffix("=="),
+            text + "=",
+            text + "AAAA",
+            text[:40] + "\n" + text[40:],
+            text[:40] + "!" + text[40:],
+            text + " ",
+            text + "\u00e9",
+        ):
+            assert "Image cannot be decoded." == found(Subject(output={"base64": odd})).detail
 
     def test_caps_are_those_of_the_powers(self) -> None:
         subject = Subject(output=data_uri(RED_FILE))
