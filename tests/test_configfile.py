@@ -17,6 +17,7 @@ from signoff.embedder import EndpointEmbedder, SentenceTransformerEmbedder
 from signoff.errors import ConfigError, DocumentError, Fault, PluginError
 from signoff.evidence import MemoryStore
 from signoff.model import Subject
+from signoff.plugins import Reference
 from signoff.quick import verify
 from signoff.registry import Powers, Registry
 from signoff.service import Service
@@ -390,8 +391,10 @@ def test_functions_of_the_workspace_are_not_imported(folder: Path) -> None:
 def test_what_is_named_twice_counts_once(folder: Path) -> None:
     config = load('[plugins]\nmodules = ["house:greets"]')
 
-    assert config.modules == config.with_named(modules=config.modules).modules
-    assert "greets" in config.with_named(modules=config.modules).registry(Registry()).ids()
+    again = config.with_named(modules=(Reference(name="house:greets", said="--with"),))
+
+    assert config.modules == again.modules
+    assert ("greets",) == again.registry(Registry()).ids()
 
 
 def test_output_is_read_by_the_limits(folder: Path) -> None:

@@ -149,8 +149,9 @@ def test_workspace_reached_by_a_link_is_the_workspace(folder: Path, tmp_path: Pa
     link = tmp_path / "link"
     link.symlink_to(folder, target_is_directory=True)
 
-    with pytest.raises(PluginError, match="lies in the workspace"):
-        verifiers_at(at("house:greets", link), workspace=folder)
+    for place, workspace in ((link, folder), (folder, link)):
+        with pytest.raises(PluginError, match="lies in the workspace"):
+            verifiers_at(at("house:greets", place), workspace=workspace)
 
 
 def test_interpreter_of_the_workspace_is_taken_as_it_is(folder: Path) -> None:
