@@ -40,7 +40,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "palette",
         "pixels",
         "exchange",
-        "service",
+        "remote_service",
         "embedder",
         "folder",
         "evidence",

@@ -20,7 +20,7 @@ from signoff.model import Subject
 from signoff.plugins import Reference
 from signoff.quick import verify
 from signoff.registry import Powers, Registry
-from signoff.service import Service
+from signoff.remote_service import Service
 from signoff.strictjson import Limits
 from signoff.verifiers import STDLIB
 from tests.importing import HOUSE, forgotten
@@ -35,7 +35,7 @@ headers = {Authorization = "env:TONE_KEY", X-Team = "lunch"}
 max_bytes = 1000
 
 [services.near]
-url = "http://localhost:8000/"
+url = "http://127.0.0.2:8000/"
 
 [embedders.local]
 kind = "sentence-transformers"
@@ -100,7 +100,7 @@ def test_every_setting_is_read(folder: Path) -> None:
             headers={"Authorization": "env:TONE_KEY", "X-Team": "lunch"},
             max_bytes=1000,
         ),
-        "near": Service(url="http://localhost:8000/"),
+        "near": Service(url="http://127.0.0.2:8000/"),
     } == config.services
     assert SentenceTransformerEmbedder(folder=folder / "models/small") == config.embedders["local"]
     assert (
@@ -176,12 +176,12 @@ def test_all_faults_come_at_once_in_the_order_of_the_file(folder: Path) -> None:
         ('[services.x]\nurl = "https://x/"\nheaders = {A = "env:1"}', '3:16 services.x.headers.A must be "env:" and the name of a variable'),
         ('[services.x]\nurl = "https://x/"\nheaders = {X-Api-Key = "abc"}', '3:24 services.x.headers.X-Api-Key must be "env:" and the name of a variable'),
         ('[services.x]\nurl = "https://x/"\nheaders = {"A B" = "a"}', "3:20 services.x.headers.A B is not the name of a header"),
-        ('[services.x]\nurl = "https://x/"\nheaders = {Host = "a"}', "1:1 services.x: headers must not have Host, which every message has or none"),
+        ('[services.x]\nurl = "https://x/"\nheaders = {Host = "a"}', "3:11 services.x.headers must not have Host, which every message has or none"),
         ('[services.""]\nurl = "https://x/"', "1:1 services. must be non-empty text"),
         ('[embedders.x]\nurl = "https://x/"', '1:1 embedders.x.kind must be "endpoint", "python" or "sentence-transformers"'),
         ('[embedders.x]\nkind = "endpoint"\nurl = "https://x/"', "1:1 embedders.x.model is required"),
         ('[embedders.x]\nkind = "endpoint"\nmodel = "m"\nurl = "http://x/"', "4:7 embedders.x.url must be https, or allow_http must be true"),
-        ('[embedders.x]\nkind = "endpoint"\nmodel = "m"\nurl = "https://x/?a=b"', "1:1 embedders.x: url must not have a query"),
+        ('[embedders.x]\nkind = "endpoint"\nmodel = "m"\nurl = "https://x/?a=b"', "4:7 embedders.x.url must not have a query"),
         ('[embedders.x]\nkind = "endpoint"\nmodel = "m"\nurl = "https://x/"\nkey = "sk-1"', '5:7 embedders.x.key must be "env:" and the name of a variable'),
         ('[embedders.x]\nkind = "python"\nfunction = "a.b"', '3:12 embedders.x.function must be "package.module:name"'),
         ('[embedders.x]\nkind = "python"\nfunction = "a:b"\nmodel = "m"', "4:1 embedders.x.model is not a setting"),

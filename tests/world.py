@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from signoff.evidence import MemoryStore
 from signoff.registry import Powers
-from signoff.service import Service
+from signoff.remote_service import Service
 from signoff.strictjson import loads
 from tests.servers import Server, answering, message
 

@@ -25,7 +25,7 @@ from signoff.plugins import (
     verifiers_of_plugin,
 )
 from signoff.registry import EvidenceReader, Powers, Registry
-from signoff.service import Service
+from signoff.remote_service import Service
 from signoff.strictjson import Limits
 
 __all__ = ["AnyEmbedder", "Config", "FunctionEmbedder"]

@@ -23,7 +23,7 @@ from signoff.errors import ConfigError, Fault, ParamsError
 from signoff.jsonvalue import join_pointer, parse_pointer, shown
 from signoff.params import BOOLEAN, OBJECT, Kind, array_of, choice, integer, number, text
 from signoff.plugins import Reference, is_reference
-from signoff.service import MAX_REPLY_BYTES, MAX_TIMEOUT_S, Service
+from signoff.remote_service import MAX_REPLY_BYTES, MAX_TIMEOUT_S, Service
 from signoff.strictjson import Limits
 
 __all__ = ["FILE", "load_config"]
@@ -33,7 +33,6 @@ MAX_BYTES: Final = 2**20
 MAX_OUTPUT_BYTES: Final = 2**30
 MAX_PIXELS: Final = 10**9
 T = TypeVar("T")
-LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 
 _VARIABLE: Final = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*")
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -208,11 +207,13 @@ class _Reading(Struct, frozen=True, kw_only=True):
         return self.made(Service, found, where) if len(self.faults) == count else None
 
     def made(self, kind: Callable[..., T], found: dict[str, Any], where: str) -> T | None:
-        """The object of these settings, unless it refuses them."""
+        """The object of these settings, unless it refuses them; then it says which."""
         try:
             return kind(**found)
         except ValueError as exc:
-            self.fault(where, f"{_spelt(where)}: {exc}")
+            name = re.split(r"[ .]", str(exc), maxsplit=1)[0]
+            place = f"{where}/{name}" if name in found else where
+            self.fault(place, f"{_spelt(where)}.{exc}")
             return None
 
     def headers(self, value: dict[str, Any], where: str) -> dict[str, str]:
@@ -271,14 +272,9 @@ class _Reading(Struct, frozen=True, kw_only=True):
 
     def require_private(self, found: dict[str, Any], where: str) -> None:
         """What is sent to another machine is encrypted, unless the operator says otherwise."""
-        parts = urlsplit(found.get("url", ""))
-        if (
-            parts.scheme == "http"
-            and parts.hostname not in LOOPBACK
-            and not found.get("allow_http")
-        ):
-            place = f"{where}/url"
-            self.fault(place, f"{_spelt(place)} must be https, or allow_http must be true")
+        given = {name: found[name] for name in ("url", "allow_http") if name in found}
+        if "url" in given:
+            self.made(Service, given, where)
 
     def fault(self, where: str, message: str) -> None:
         self.faults.append(Fault(where, message))

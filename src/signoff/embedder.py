@@ -23,7 +23,7 @@ from msgspec import Struct
 from signoff.canonical import canonical_bytes
 from signoff.errors import BadAnswer, JSONError, NoAnswer, NotGiven, NotInstalled
 from signoff.jsonvalue import JSON, is_number, json_type
-from signoff.service import Service
+from signoff.remote_service import Service
 from signoff.strictjson import Limits, loads
 
 __all__ = [

@@ -22,7 +22,7 @@ from signoff.model import Finding, Result, Subject
 from signoff.probes import PROBES
 from signoff.record import encode_report
 from signoff.registry import Powers, Registry
-from signoff.service import Service
+from signoff.remote_service import Service
 from signoff.status import Cause, Status
 from signoff.strictjson import loads
 from tests.servers import Script, Server, Talk, answering, message, once

@@ -27,7 +27,7 @@ from signoff.jsonvalue import (
     resolve,
     shown,
 )
-from signoff.service import Service
+from signoff.remote_service import Service
 
 __all__ = ["command"]
 

@@ -13,7 +13,7 @@ from signoff.jsonvalue import JSON, is_number, parse_pointer, shown
 from signoff.model import Finding, Subject
 from signoff.params import Pointer, text
 from signoff.registry import Check, Powers, reads, verifier
-from signoff.service import Service
+from signoff.remote_service import Service
 from signoff.status import Cause, Status
 from signoff.strictjson import Limits, loads
 

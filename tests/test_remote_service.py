@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from signoff.errors import NoAnswer
-from signoff.service import MAX_REPLY_BYTES, Service
+from signoff.remote_service import MAX_REPLY_BYTES, Service
 
 SECRET = "s3cr3t"
 
