@@ -240,6 +240,24 @@ def test_module_of_the_workspace_is_not_taken_for_the_operator_s(house: Path) ->
     assert (0, "") == (done.returncode, done.stderr)
 
 
+def test_checks_are_told_the_workspace(house: Path) -> None:
+    wrote(
+        house,
+        "where.py",
+        "from signoff import passed, verifier\n"
+        "@verifier\n"
+        "def where(*, powers):\n"
+        "    return lambda subject: passed(f'{subject.workspace} {powers.workspace}')\n",
+    )
+    wrote(house, "where.yaml", "id: c\ncriteria:\n- {id: a, verifier: where}\n")
+    (house / "work").mkdir()
+    argv = ["verify", "where.yaml", "hello.json", "--with", "where:where", "--json"]
+
+    for more, place in (([], None), (["--workspace", "work"], house / "work")):
+        results = call(*argv, *more).json["results"]
+        assert f"{place} {place}" == results[0]["finding"]["detail"]
+
+
 def test_configuration_in_the_workspace_is_a_warning_of_the_report(house: Path) -> None:
     wrote(house, "signoff.toml", "[limits]\nmax_depth = 9\n")
     argv = ["verify", "contract.lock.json", "good.json", "--json", "--workspace"]
