@@ -272,7 +272,9 @@ class _Reading(Struct, frozen=True, kw_only=True):
 
     def require_private(self, found: dict[str, Any], where: str) -> None:
         """What is sent to another machine is encrypted, unless the operator says otherwise."""
-        given = {name: found[name] for name in ("url", "allow_http") if name in found}
+        given: dict[str, Any] = {
+            name: found[name] for name in ("url", "allow_http") if name in found
+        }
         if "url" in given:
             self.made(Service, given, where)
 
