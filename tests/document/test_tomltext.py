@@ -14,7 +14,7 @@ from signoff.document.text import MAX_TOML_BYTES
 from signoff.errors import TextError
 from signoff.strictjson import Limits
 
-PLACES = Path(__file__).parent.parent / "conformance" / "documents" / "toml_places.json"
+PLACES = Path(__file__).parents[2] / "conformance" / "documents" / "toml_places.json"
 
 
 def place_cases() -> list[Any]:

@@ -12,7 +12,7 @@ from signoff.jsonvalue import JSON
 from signoff.schema_engine import Formats, References, SchemaRules, compile_schema
 from signoff.strictjson import loads
 
-FOLDER = Path(__file__).parent / "data" / "json-schema-test-suite" / "draft2020-12"
+FOLDER = Path(__file__).parents[1] / "data" / "json-schema-test-suite" / "draft2020-12"
 
 RULES = SchemaRules(
     references=References.BUNDLED, formats=Formats.ANNOTATION, may_accept_everything=True

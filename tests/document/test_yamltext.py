@@ -15,7 +15,7 @@ from signoff.errors import TextError
 from signoff.jsonvalue import json_equal
 from signoff.strictjson import Limits
 
-SCALARS = Path(__file__).parent.parent / "conformance" / "documents" / "yaml_scalars.json"
+SCALARS = Path(__file__).parents[2] / "conformance" / "documents" / "yaml_scalars.json"
 
 
 def cases() -> list[Any]:
