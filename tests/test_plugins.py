@@ -76,13 +76,40 @@ def test_what_is_no_verifier_is_refused(folder: Path, name: str, says: str) -> N
 
 
 @pytest.mark.parametrize(
-    "text", ["raise ValueError('half\\nway')", "import sys; sys.exit(0)", "x ="]
+    "text",
+    [
+        "raise ValueError('half\\nway')",
+        "import sys; sys.exit(0)",
+        "class Odd(BaseException): ...\nraise Odd",
+        "x =",
+    ],
 )
 def test_module_that_cannot_be_imported_is_one_sentence(folder: Path, text: str) -> None:
     (folder / "broken.py").write_text(text)
 
     with pytest.raises(PluginError, match=r"^--with: broken:x cannot be imported: ") as caught:
         verifiers_at(at("broken:x", folder))
+
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("raised", ["ValueError('half\\nway')", "SystemExit(0)", "BaseException"])
+@pytest.mark.parametrize("name", ["exits:listed", "exits:holder.property"])
+def test_what_raises_when_it_is_looked_at_is_one_sentence(
+    folder: Path, raised: str, name: str
+) -> None:
+    (folder / "exits.py").write_text(
+        "class Odd:\n"
+        "    def __iter__(self):\n"
+        f"        raise {raised}\n"
+        "    @property\n"
+        "    def property(self):\n"
+        f"        raise {raised}\n"
+        "listed = holder = Odd()\n"
+    )
+
+    with pytest.raises(PluginError, match=rf"^--with: {name} cannot be read: ") as caught:
+        verifiers_at(at(name, folder))
 
     assert "\n" not in str(caught.value)
 
@@ -275,6 +302,18 @@ def test_nobody_else_is_signoff(folder: Path) -> None:
     locked = lock({"id": "c", "criteria": [{"id": "a", "verifier": "liar"}]}, found)
     finding = Engine(found).verify(locked, Subject(output=[])).result("a").finding
     assert "Verifier changed the output." == finding.detail
+
+
+def test_verifier_that_decides_what_it_says_of_itself_is_refused(folder: Path) -> None:
+    (folder / "sly.py").write_text(
+        "from signoff import Verifier\n"
+        "class Sly(Verifier):\n"
+        "    own = property(lambda self: True)\n"
+        "sly = Sly(id='sly', factory=lambda: None, description='S.')\n"
+    )
+
+    with pytest.raises(PluginError, match="sly:sly is of type Sly, expected verifiers"):
+        verifiers_at(at("sly:sly", folder))
 
 
 def test_two_verifiers_of_one_id_are_refused_with_both_sources(folder: Path) -> None:

@@ -201,8 +201,11 @@ def _claimed(entry: Verifier) -> str:
 
 def _verifiers(found: object, reference: Reference) -> list[Verifier]:
     verifiers: list[Verifier] = []
-    for entry in _entries(found):
-        if not isinstance(entry, Verifier):
+    with _looking_at(reference):
+        entries = [*_entries(found)]
+    for entry in entries:
+        # No subclass: it could answer otherwise than its fields, and say that it is signoff's own.
+        if type(entry) is not Verifier:
             raise PluginError(
                 f"{reference} is {_kind(entry)}, expected verifiers as @verifier makes them"
             )
@@ -262,15 +265,27 @@ def _found(reference: Reference, workspace: Path | None) -> Any:
         try:
             _require_apart(reference, module, workspace)
             found = importlib.import_module(module)
-        except PluginError:
+        except (PluginError, KeyboardInterrupt):
             raise
-        except (Exception, SystemExit) as exc:
+        except BaseException as exc:
             raise PluginError(f"{reference} cannot be imported: {_told(exc)}") from exc
+    with _looking_at(reference):
+        try:
+            return attrgetter(name)(found)
+        except AttributeError as exc:
+            place = shown(str(getattr(found, "__file__", None) or module))
+            raise PluginError(f'{reference}: no "{shown(name)}" in {place}') from exc
+
+
+@contextmanager
+def _looking_at(reference: Reference) -> Iterator[None]:
+    """What foreign code raises while it is looked at is told; an exit that it calls for too."""
     try:
-        return attrgetter(name)(found)
-    except AttributeError as exc:
-        place = shown(str(getattr(found, "__file__", None) or module))
-        raise PluginError(f'{reference}: no "{shown(name)}" in {place}') from exc
+        yield
+    except (PluginError, KeyboardInterrupt):
+        raise
+    except BaseException as exc:
+        raise PluginError(f"{reference} cannot be read: {_told(exc)}") from exc
 
 
 def _told(exc: BaseException) -> str:
