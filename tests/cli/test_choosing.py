@@ -207,6 +207,33 @@ def test_plug_in_that_cannot_be_imported_is_one_sentence(site: Path) -> None:
     assert 0 == call("verify", "contract.yaml", "good.json").code
 
 
+@pytest.mark.parametrize("raised", ["SystemExit(0)", "BaseException", "ValueError"])
+@pytest.mark.parametrize("where", ["factory", "engines", "rewrite"])
+def test_verifier_that_ends_the_process_never_reads_as_a_pass(
+    house: Path, raised: str, where: str
+) -> None:
+    wrote(
+        house,
+        "leaves.py",
+        "from msgspec.structs import replace\n"
+        "from signoff import passed, verifier\n"
+        "def left(*_):\n"
+        f"    raise {raised}\n"
+        "@verifier\n"
+        "def leaves():\n"
+        f"    return left() if {where == 'factory'} else lambda _: passed('fine')\n"
+        f"if {where != 'factory'}:\n"
+        f"    leaves = replace(leaves, {where}=left)\n",
+    )
+    wrote(house, "leaves.yaml", "id: c\ncriteria:\n- {id: a, verifier: leaves}\n")
+    argv = ["verify", "leaves.yaml", "hello.json", "--with", "leaves:leaves"]
+    called = call(*argv)
+
+    assert (2, "") == (called.code, called.out)
+    assert f"signoff: stopped by an unexpected {raised.partition('(')[0]}" in called.err
+    assert "unusable_request" == call(*argv, "--json").json["error"]["kind"]
+
+
 # -- the workspace --
 
 

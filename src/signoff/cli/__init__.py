@@ -74,7 +74,8 @@ def _guarded(argv: Sequence[str], terminal: Terminal) -> int:
         refusal = _usage(exc)
     except KeyboardInterrupt:
         refusal = Refusal("interrupted, so there is no verdict", code=Exit.INTERRUPTED)
-    except Exception as exc:  # noqa: BLE001  the last resort: one sentence instead of a traceback
+    except BaseException as exc:  # noqa: BLE001  one sentence instead of a traceback; and code that
+        # a verifier brings may call for an exit, which must not be taken for a verdict
         refusal = _unexpected(exc, terminal)
     return _refuse(refusal, argv, terminal)
 
@@ -99,7 +100,7 @@ def _usage(exc: click.UsageError) -> Refusal:
     )
 
 
-def _unexpected(exc: Exception, terminal: Terminal) -> Refusal:
+def _unexpected(exc: BaseException, terminal: Terminal) -> Refusal:
     from signoff.jsonvalue import shown  # only now: most commands bring it, --help does not
 
     if terminal.env.get("SIGNOFF_DEBUG"):
