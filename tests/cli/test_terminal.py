@@ -223,3 +223,21 @@ def test_unexpected_exception_is_told_in_one_sentence(
         assert "" == out.getvalue()
         assert "stopped by an unexpected LookupError (half\\u000away)\n" in err.getvalue()
         assert bool(debug) is ("Traceback" in err.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("argv", "code"),
+    [
+        (["\udcff\x1b[2J"], 2),
+        (["lock", "contract.yaml", "-o", "\udcff.lock.json"], 0),
+        (["lock", "contract.yaml", "-o", "\udcff.lock.json", "--check"], 1),
+        (["init", "\udcff"], 0),
+    ],
+)
+def test_name_that_is_no_text_is_told_in_a_document(
+    folder: Path, argv: list[str], code: int
+) -> None:
+    called = call(*argv, "--json")
+
+    assert (code, "") == (called.code, called.err)
+    assert "\\udcff" in str(called.json)

@@ -59,7 +59,8 @@ def command(terminal: Terminal, /, folder: str, *, kind: str, force: bool, as_js
         write_file(path, data)
     contract, output = files
     if as_json:
-        document = {"written": list(files), "contract": contract, "output": output}
+        named = [shown(path, len(path)) for path in files]
+        document = {"written": named, "contract": named[0], "output": named[1]}
         terminal.out.json(msgspec.json.format(msgspec.json.encode(document), indent=2))
         return Exit.DONE
     for path in files:

@@ -97,7 +97,7 @@ def _document(locked: LockedContract, path: str, *, current: bool, check: bool) 
         "required": sum(criterion.required for criterion in contract.criteria),
         "verifiers": locked.verifiers,
         "warnings": locked.warnings,
-        "lock_file": path,
+        "lock_file": shown(path, len(path)),
         "up_to_date": current or not check,
         "written": not current and not check,
     }

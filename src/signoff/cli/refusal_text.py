@@ -41,7 +41,7 @@ def as_json(refusal: Refusal) -> bytes:
     error: dict[str, Any] = {
         "kind": _KINDS[refusal.code],
         "exit_code": int(refusal.code),
-        "message": refusal.message,
+        "message": shown(refusal.message, MAX_MESSAGE),
         "next_step": refusal.next_step or None,
         "source": faulty.source if faulty else None,
         "faults": [_fault(fault) for fault in faulty.faults] if faulty else [],
