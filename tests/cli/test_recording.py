@@ -131,3 +131,11 @@ def test_files_are_looked_for_in_the_workspace(folder: Path) -> None:
     assert 0 == call(*argv, "--workspace", "work").code
     assert 0 == call(*argv, "--workspace", "work", "--out", "run").code
     assert 1 == call(*argv, "--workspace", ".").code
+
+
+def test_evidence_whose_name_is_no_text_is_refused(seen: Path) -> None:
+    wrote(seen, "\udcff.txt", b"x")
+    called = call("verify", "evidence.lock.json", "good.json", "--evidence", "\udcff.txt")
+
+    assert (2, "") == (called.code, called.out)
+    assert "--evidence \\udcff.txt: the name is not UTF-8" in called.err

@@ -82,11 +82,16 @@ def record_evidence(names: Iterable[str], store: EvidenceStore) -> tuple[Evidenc
     The files in the store, each under its bare name.
 
     Raises:
-        Refusal: One cannot be read, or two have one name.
+        Refusal: One cannot be read, has a name that is no text, or two have one name.
     """
     found: dict[str, Evidence] = {}
     for path in names:
         name = PurePath(path).name
+        if not _is_text(name):
+            raise Refusal(
+                f"--evidence {shown(path)}: the name is not UTF-8",
+                next_step="rename it: a run holds the names of its evidence",
+            )
         if name in found:
             raise Refusal(
                 f'two files of --evidence are called "{shown(name)}"',
@@ -95,6 +100,14 @@ def record_evidence(names: Iterable[str], store: EvidenceStore) -> tuple[Evidenc
         media_type = MEDIA_TYPES.get(PurePath(path).suffix.lower(), UNKNOWN)
         found[name] = _put(path, store, media_type=media_type, name=name)
     return tuple(found.values())
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _put(path: str, store: EvidenceStore, *, media_type: str, name: str) -> Evidence:
