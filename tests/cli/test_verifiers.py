@@ -9,6 +9,7 @@ import pytest
 
 from signoff.cli.reading import own_registry
 from tests.cli.calling import call
+from tests.importing import forgotten
 
 KNOWN = own_registry()
 
@@ -69,3 +70,21 @@ def test_installed_verifier_is_listed_and_not_imported(
         call("verifiers", "--json").json["verifiers"][-1]
     )
     assert 2 == call("verifiers", "always").code
+
+
+def test_page_of_somebody_else_controls_no_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sly.py").write_text(
+        "from signoff import Verifier\n"
+        "def factory(*, a: int = 1):\n"
+        '    """S.\x1b[2J\n\n    Note.\u202e\n\n    Args:\n        a: M.\x9b2J\n\n    Source: X\x1b[2J."""\n'
+        "sly = Verifier(id='sly', factory=factory, description='S.\\x1b[2J', source='x\\x1b[2J 1')\n",
+        encoding="utf-8",
+    )
+    monkeypatch.chdir(tmp_path)
+    with forgotten(tmp_path):
+        called = call("verifiers", "sly", "--with", "sly:sly")
+
+    assert 0 == called.code
+    assert called.out.replace("\n", "").isprintable()

@@ -135,10 +135,11 @@ def _explained(verifier: Verifier) -> dict[str, Any]:
 
 
 def _page(verifier: Verifier, found: Manual, screen: Screen) -> Iterator[str]:
-    yield f"{screen.paint(found.id, 'strong')}  {screen.paint(f'({found.origin})', 'quiet')}"
+    origin = screen.paint(f"({shown(found.origin)})", "quiet")
+    yield f"{screen.paint(shown(found.id), 'strong')}  {origin}"
     for paragraph in (found.description, *found.notes):
         yield ""
-        yield from textwrap.wrap(paragraph, WIDTH)
+        yield from map(shown, textwrap.wrap(paragraph, WIDTH))
     yield ""
     yield screen.paint("Parameters", "strong") if found.params else "It takes no parameters."
     for param in found.params:
@@ -156,15 +157,15 @@ def _page(verifier: Verifier, found: Manual, screen: Screen) -> Iterator[str]:
             yield f"          {screen.paint(shown(misses.detail), 'quiet')}"
     if found.source:
         yield ""
-        yield screen.paint(f"Source: {found.source}", "quiet")
+        yield screen.paint(f"Source: {shown(found.source)}", "quiet")
 
 
 def _param(param: ParamManual, screen: Screen) -> Iterator[str]:
     default = "" if param.default is None else f", {excerpt(param.default)} when absent"
     presence = "required" if param.required else f"optional{default}"
-    yield f"  {screen.paint(param.name, 'strong')}  {param.type}; {presence}"
+    yield f"  {screen.paint(shown(param.name), 'strong')}  {shown(param.type)}; {presence}"
     for line in textwrap.wrap(param.meaning, WIDTH - 6):
-        yield f"      {line}"
+        yield f"      {shown(line)}"
 
 
 def _facts(fields: dict[str, Any]) -> str:
