@@ -134,7 +134,7 @@ def load_config(path: str | os.PathLike[str] = FILE) -> Config:
     reading = _Reading(document=document, folder=Path(name).absolute().parent, faults=[])
     config = reading.config()
     if reading.faults:
-        placed = sorted((_placed(fault, document) for fault in reading.faults), key=_position)
+        placed = sorted(map(document.placed, reading.faults), key=_position)
         raise ConfigError(tuple(placed), source=document.source)
     return config
 
@@ -288,13 +288,6 @@ _LIMITS: Final = ("max_bytes", "max_depth", "max_digits")
 def _spelt(pointer: str) -> str:
     """A place as TOML spells it, as far as that is one word."""
     return shown(".".join(parse_pointer(pointer)))
-
-
-def _placed(fault: Fault, document: Document) -> Fault:
-    line, column = document.place(fault.where, key=bool(fault.got))
-    return Fault(
-        fault.where, fault.message, line=line, column=column, got=fault.got, known=fault.known
-    )
 
 
 def _position(fault: Fault) -> tuple[int, int]:

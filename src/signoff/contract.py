@@ -104,7 +104,7 @@ def _others(written: Criterion, registry: Registry, faults: tuple[Fault, ...]) -
 
 def _placed(fault: Fault, where: str, *, known: bool) -> Fault:
     place = f"{where}/params{fault.where}" if known else f"{where}/verifier"
-    return Fault(place, fault.message, got=fault.got, known=fault.known)
+    return msgspec.structs.replace(fault, where=place)
 
 
 def _position(fault: Fault) -> int:

@@ -13,7 +13,7 @@ import msgspec
 
 from signoff.contract import lock
 from signoff.document import Document, read_document
-from signoff.errors import ContractError, Fault
+from signoff.errors import ContractError
 from signoff.lockfile import is_lock, read_lock
 from signoff.model import LockedContract
 from signoff.registry import Registry
@@ -64,13 +64,6 @@ def read_contract(path: str | os.PathLike[str], registry: Registry) -> ContractF
             else lock(document.value, registry, folder=Path(path).resolve().parent)
         )
     except ContractError as exc:
-        placed = tuple(_placed(fault, document) for fault in exc.faults)
+        placed = tuple(map(document.placed, exc.faults))
         raise type(exc)(placed, source=document.source) from exc
     return ContractFile(locked=locked, document=document, was_locked=locks)
-
-
-def _placed(fault: Fault, document: Document) -> Fault:
-    line, column = document.place(fault.where, key=bool(fault.got) and "/" in fault.where)
-    return Fault(
-        fault.where, fault.message, line=line, column=column, got=fault.got, known=fault.known
-    )

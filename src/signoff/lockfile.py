@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from signoff.canonical import canonical_bytes, digest_bytes
 from signoff.draft import document_of, read_draft
@@ -101,14 +102,10 @@ def read_lock(document: JSON) -> LockedContract:
         raise ContractError((Fault("", f"lock file is malformed: {exc}"),)) from exc
     draft = read_draft(read.contract)
     if draft.faults:
-        faults = tuple(
-            Fault(f"/contract{fault.where}", fault.message, got=fault.got, known=fault.known)
-            for fault in draft.faults
+        raise ContractError(
+            tuple(replace(fault, where=f"/contract{fault.where}") for fault in draft.faults)
         )
-        raise ContractError(faults)
-    contract: Contract = draft.contract(tuple(criterion for _, criterion in draft.criteria))
-    locked = msgspec.structs.replace(
-        seal(contract, read.verifiers, read.warnings), digest=read.digest
-    )
+    contract = draft.contract(tuple(criterion for _, criterion in draft.criteria))
+    locked = replace(seal(contract, read.verifiers, read.warnings), digest=read.digest)
     check_lock(locked)
     return locked

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from signoff.canonical import canonical_bytes, digest_bytes
+from signoff.canonical import digest, digest_bytes
 from signoff.errors import JSONError, NotJudged, VerdictError
 from signoff.jsonvalue import JSON, MISSING, find, parse_pointer, resolve, shown
 from signoff.status import Cause, Outcome, Status
@@ -244,14 +244,18 @@ class Subject(Struct, frozen=True, kw_only=True):
         except JSONError as exc:
             raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
             return cls(output_fault=str(exc), output_digest=digest_bytes(raw), **facts)
-        digest = digest_bytes(canonical)
-        return cls(output=output, output_digest=digest, output_depth=limits.max_depth, **facts)
+        return cls(
+            output=output,
+            output_digest=digest_bytes(canonical),
+            output_depth=limits.max_depth,
+            **facts,
+        )
 
     def digest(self) -> str | None:
         """Digest of the output's canonical form, or of its bytes when they are no JSON."""
         if self.output_digest is not None or isinstance(self.output, UnsetType):
             return self.output_digest
-        return digest_bytes(canonical_bytes(self.output))
+        return digest(self.output)
 
     def value(self, path: str = "") -> JSON:
         """

@@ -8,7 +8,7 @@ changed without notice, that of the verdict included.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from math import isfinite
 from typing import Any, Final, TypeVar
@@ -16,10 +16,10 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import Struct
 
-from signoff.canonical import canonical_bytes, digest_bytes, require_json
+from signoff.canonical import digest, digest_bytes, require_json
 from signoff.engine import judge
 from signoff.errors import ContractError, JSONError, RunUnreadable
-from signoff.jsonvalue import shown
+from signoff.jsonvalue import JSON, shown
 from signoff.lockfile import encode_lock, read_lock
 from signoff.model import Evidence, LockedContract, Report, Subject, ToolCall
 from signoff.status import Cause, Outcome
@@ -47,6 +47,14 @@ MAX_FILE_BYTES: Final = 64 * 2**20
 MAX_OUTPUT_BYTES: Final = 2**30
 _DEFAULT: Final = Limits()
 _LIMITS: Final = Limits(max_bytes=MAX_FILE_BYTES, max_depth=128)
+_UNREADABLE: Final = (
+    ContractError,
+    JSONError,
+    OverflowError,
+    RecursionError,
+    ValueError,
+    msgspec.MsgspecError,
+)
 S = TypeVar("S", bound=Struct)
 
 
@@ -156,8 +164,7 @@ def subject_of(
             fault = f"not UTF-8 at byte {exc.start}"
     if fault:
         return Subject(output_fault=fault, output_digest=digest_bytes(data), **facts)
-    digest = digest_bytes(canonical_bytes(output))
-    return Subject(output=output, output_digest=digest, output_depth=0, **facts)
+    return Subject(output=output, output_digest=digest(output), output_depth=0, **facts)
 
 
 def weakened_by(limits: Limits) -> tuple[str, ...]:
@@ -241,8 +248,8 @@ def assess(
         RunUnreadable: With every problem that was found.
     """
     problems: list[str] = []
-    locked = _contract(files, problems)
-    report = _decoded("report.json", files, Report, problems)
+    locked = _decoded("contract.json", files, read_lock, encode_lock, problems)
+    report = _decoded("report.json", files, _of(Report), _encoded, problems)
     facts = _facts(files, problems)
     if locked is None or report is None or facts is None:
         raise RunUnreadable(tuple(problems))
@@ -274,34 +281,27 @@ def _encoded(value: Struct) -> bytes:
     return msgspec.json.format(encoded, indent=2) + b"\n"
 
 
+def _of(type_: type[S]) -> Callable[[JSON], S]:
+    return lambda document: msgspec.convert(document, type_)
+
+
 def _decoded(
-    name: str, files: Mapping[str, bytes], type_: type[S], problems: list[str]
+    name: str,
+    files: Mapping[str, bytes],
+    read: Callable[[JSON], S],
+    write: Callable[[S], bytes],
+    problems: list[str],
 ) -> S | None:
     """The value in a file that holds nothing but what would be written for that value."""
     if name not in files:
         problems.append(f"{name}: is missing")
         return None
     try:
-        value = msgspec.convert(loads(files[name], limits=_LIMITS), type_)
-        if _encoded(value) == files[name]:
+        value = read(loads(files[name], limits=_LIMITS))
+        if write(value) == files[name]:
             return value
         problems.append(f"{name}: is not written as signoff writes it")
-    except (JSONError, msgspec.MsgspecError, ValueError, OverflowError, RecursionError) as exc:
-        problems.append(f"{name}: {shown(str(exc))}")
-    return None
-
-
-def _contract(files: Mapping[str, bytes], problems: list[str]) -> LockedContract | None:
-    name = "contract.json"
-    if name not in files:
-        problems.append(f"{name}: is missing")
-        return None
-    try:
-        locked = read_lock(loads(files[name], limits=_LIMITS))
-        if encode_lock(locked) == files[name]:
-            return locked
-        problems.append(f"{name}: is not written as signoff writes it")
-    except (JSONError, ContractError, ValueError, OverflowError, RecursionError) as exc:
+    except _UNREADABLE as exc:
         problems.append(f"{name}: {shown(str(exc))}")
     return None
 
@@ -309,7 +309,7 @@ def _contract(files: Mapping[str, bytes], problems: list[str]) -> LockedContract
 def _facts(files: Mapping[str, bytes], problems: list[str]) -> Facts | None:
     if "facts.json" not in files:
         return Facts()
-    facts = _decoded("facts.json", files, Facts, problems)
+    facts = _decoded("facts.json", files, _of(Facts), _encoded, problems)
     if facts == Facts():
         problems.append("facts.json: says nothing")
     return facts
@@ -366,7 +366,8 @@ def _faults_of_verdict(data: bytes, expected: VerdictFile) -> Iterator[str]:
     if data == encode_verdict(expected):
         return
     problems: list[str] = []
-    found = _decoded("verdict.json", {"verdict.json": data}, VerdictFile, problems)
+    files = {"verdict.json": data}
+    found = _decoded("verdict.json", files, _of(VerdictFile), encode_verdict, problems)
     yield from problems
     if found is None:
         return

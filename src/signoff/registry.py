@@ -27,6 +27,8 @@ from signoff.params import Kind, kind_of
 __all__ = [
     "EACH",
     "Check",
+    "EvidenceReader",
+    "FieldPath",
     "Param",
     "Powers",
     "Registry",
@@ -170,8 +172,6 @@ class Verifier(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             NotInstalled: It needs an optional package.
         """
         _bounded(params)
-        given = {"powers": powers, "criterion": criterion}
-        extra = {name: given[name] for name in self.injected}
         if self.free_params:
             _shallow(params)
             return self.factory(dict(params))
@@ -179,7 +179,8 @@ class Verifier(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if faults:
             raise ParamsError(tuple(faults))
         _shallow(params)
-        return self.factory(**values, **extra)
+        given = {"powers": powers, "criterion": criterion}
+        return self.factory(**values, **{name: given[name] for name in self.injected})
 
     def _read(self, params: Mapping[str, JSON]) -> tuple[dict[str, Any], list[Fault]]:
         known = {param.name: param for param in self.params}
@@ -320,18 +321,14 @@ class Registry:
 
     def get(self, id_: str) -> Verifier | None:
         """The verifier of an id, or None."""
-        entry = self.entries.get(id_)
-        return entry if entry is None or isinstance(entry, Verifier) else _loaded(id_, entry)
+        return _loaded(id_, self.entries[id_]) if id_ in self.entries else None
 
     def ids(self) -> tuple[str, ...]:
         """All ids, sorted."""
         return tuple(sorted(self.entries))
 
     def __iter__(self) -> Iterator[Verifier]:
-        return (
-            entry if isinstance(entry, Verifier) else _loaded(id_, entry)
-            for id_, entry in sorted(self.entries.items(), key=_id_of)
-        )
+        return (_loaded(id_, self.entries[id_]) for id_ in self.ids())
 
     def __or__(self, more: Iterable[Verifier]) -> Registry:
         return self._with(_joined([*self.entries.items(), *_entries(more)]), self.powers)
@@ -365,12 +362,10 @@ def _joined(entries: Iterable[tuple[str, Verifier | Loader]]) -> Mapping[str, Ve
     return MappingProxyType(found)
 
 
-def _id_of(entry: tuple[str, Verifier | Loader]) -> str:
-    return entry[0]
-
-
-def _loaded(id_: str, load: Loader) -> Verifier:
-    found = load()
+def _loaded(id_: str, entry: Verifier | Loader) -> Verifier:
+    if isinstance(entry, Verifier):
+        return entry
+    found = entry()
     if found.id != id_:
         raise TypeError(f'verifier "{found.id}" is registered as "{id_}"')
     return found

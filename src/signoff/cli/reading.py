@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -93,15 +94,9 @@ def open_facts(path: str) -> dict[str, Any]:
     faults = list(_fact_faults(document.value))
     if not faults:
         return _facts(document.value)
-    placed = []
-    for fault in faults:
-        line, column = document.place(fault.where, key=bool(fault.got))
-        placed.append(
-            Fault(fault.where, fault.message, line, column, got=fault.got, known=fault.known)
-        )
     raise FaultyDocument(
         f"{shown(path)} does not hold recorded facts",
-        faults=placed,
+        faults=map(document.placed, faults),
         source=document.source,
         next_step="it is a JSON object with any of elapsed_s, exit_code, tools and input",
     )
@@ -168,7 +163,8 @@ def _fact_faults(value: Any) -> list[Fault]:
         if name not in FACTS
     ]
     elapsed, code = value.get("elapsed_s", 0), value.get("exit_code", 0)
-    if not is_number(elapsed) or not 0 <= elapsed < float("inf"):
+    # An integer may be larger than any of the doubles that seconds are kept as.
+    if not is_number(elapsed) or not 0 <= elapsed <= sys.float_info.max:
         faults.append(Fault("/elapsed_s", "elapsed_s must be number >= 0, in seconds"))
     if type(code) is not int:
         faults.append(Fault("/exit_code", "exit_code must be integer"))

@@ -17,7 +17,7 @@ import msgspec
 
 from signoff.document.filebytes import read_bytes, read_stdin
 from signoff.document.text import MAX_TOML_BYTES, MAX_YAML_BYTES, position
-from signoff.errors import DocumentError, JSONError, TextError
+from signoff.errors import DocumentError, Fault, JSONError, TextError
 from signoff.jsonvalue import JSON, parse_pointer, shown
 from signoff.strictjson import Limits
 from signoff.strictjson import loads as loads_json
@@ -85,6 +85,11 @@ class Document(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             pointer = pointer.rpartition("/")[0]
             found = find(pointer)
         return position(text, found[wanted])
+
+    def placed(self, fault: Fault) -> Fault:
+        """The fault with its line and column: of the key, where a name is wrong."""
+        line, column = self.place(fault.where, key=bool(fault.got))
+        return msgspec.structs.replace(fault, line=line, column=column)
 
     @cached_property
     def _finder(self) -> tuple[str, _Find]:
