@@ -265,9 +265,9 @@ def _found(reference: Reference, workspace: Path | None) -> Any:
         try:
             _require_apart(reference, module, workspace)
             found = importlib.import_module(module)
-        except (PluginError, KeyboardInterrupt):
+        except PluginError:
             raise
-        except BaseException as exc:
+        except (Exception, SystemExit) as exc:
             raise PluginError(f"{reference} cannot be imported: {_told(exc)}") from exc
     with _looking_at(reference):
         try:
@@ -282,9 +282,9 @@ def _looking_at(reference: Reference) -> Iterator[None]:
     """What foreign code raises while it is looked at is told; an exit that it calls for too."""
     try:
         yield
-    except (PluginError, KeyboardInterrupt):
+    except PluginError:
         raise
-    except BaseException as exc:
+    except (Exception, SystemExit) as exc:
         raise PluginError(f"{reference} cannot be read: {_told(exc)}") from exc
 
 
