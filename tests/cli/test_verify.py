@@ -191,6 +191,7 @@ def test_missing_fact_is_inconclusive_and_says_what_to_do(folder: Path) -> None:
         ('{"elapsed": 1}', 'facts:1:2: elapsed is not a recorded fact; did you mean "elapsed_s"?'),
         ('{"elapsed_s": true}', "facts:1:15: elapsed_s must be number >= 0, in seconds"),
         ('{"elapsed_s": -1}', "facts:1:15: elapsed_s must be number >= 0, in seconds"),
+        (f'{{"elapsed_s": 1{"0" * 400}}}', "facts:1:15: elapsed_s must be number >= 0, in seconds"),
         ('{"exit_code": 1.5}', "facts:1:15: exit_code must be integer"),
         ('{"tools": {}}', "facts:1:11: tools must be array, got object"),
         ('{"tools": [1]}', "facts:1:12: tool call must be object, got number"),
