@@ -40,6 +40,14 @@ def test_lock_file_stands_beside_the_contract(folder: Path) -> None:
     ) == called
 
 
+@pytest.mark.parametrize("name", ["", ".", "./", "..", "/"])
+def test_name_that_no_file_has_is_refused_in_one_sentence(folder: Path, name: str) -> None:
+    called = call("lock", name)
+
+    assert (2, "") == (called.code, called.out)
+    assert called.err.startswith(f"signoff: {name}: unknown kind of document; the name must end in")
+
+
 def test_locking_again_changes_nothing(folder: Path) -> None:
     before = (folder / "contract.lock.json").stat()
     called = call("lock", "contract.yaml")

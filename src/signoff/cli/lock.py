@@ -61,9 +61,9 @@ def command(
     Exit codes: 0 locked, 1 not up to date (--check), 2 the contract has faults,
     4 the lock file could not be written.
     """
+    found = open_contract(contract, choice.registry())
     path = target or str(Path(contract).with_suffix(".lock.json"))
     require_apart(path, [contract], option="-o" if target else "the lock file")
-    found = open_contract(contract, choice.registry())
     if found.was_locked:
         raise Refusal(
             f"{shown(contract)} is a lock file already",
