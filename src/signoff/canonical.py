@@ -21,7 +21,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from signoff.jsonlimits import depth_within
+from signoff.jsonlimits import MAX_DEPTH, depth_within
 from signoff.jsonvalue import JSON, join_pointer, number_text, utf16_key
 
 __all__ = [
@@ -41,7 +41,6 @@ Digest: TypeAlias = str
 """``sha256:`` and 64 lower-case hexadecimal digits."""
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-_MAX_DEPTH: Final = 128
 
 sorted_encoding: Final = msgspec.json.Encoder(order="sorted").encode
 """msgspec's sorted encoder: canonical bytes once ``settle`` has seen to them."""
@@ -192,8 +191,8 @@ def require_json(value: object) -> None:
         else:
             _require_scalar(item, where)
             continue
-        if depth == _MAX_DEPTH:
-            raise ValueError(f"{where}: nested deeper than {_MAX_DEPTH} levels")
+        if depth == MAX_DEPTH:
+            raise ValueError(f"{where}: nested deeper than {MAX_DEPTH} levels")
         todo.extend(reversed(inner))
 
 
@@ -211,7 +210,7 @@ def _comes_back(value: object, encoded: bytes) -> bool:
     try:
         marshal.dumps(value)  # type: ignore[arg-type]  # it raises for what it does not take
         brackets = encoded.count(b"[") + encoded.count(b"{")
-        shallow = brackets <= _MAX_DEPTH or depth_within(encoded, _MAX_DEPTH)
+        shallow = brackets <= MAX_DEPTH or depth_within(encoded, MAX_DEPTH)
         return shallow and bool(_decode(encoded) == value)
     except (ValueError, RecursionError):
         return False

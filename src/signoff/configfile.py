@@ -20,10 +20,18 @@ from signoff.config import AnyEmbedder, Config, FunctionEmbedder
 from signoff.document import Document, parse_document, read_bytes
 from signoff.embedder import EndpointEmbedder, SentenceTransformerEmbedder
 from signoff.errors import ConfigError, Fault, ParamsError
+from signoff.jsonlimits import MAX_DEPTH, MAX_DIGITS
 from signoff.jsonvalue import join_pointer, parse_pointer, shown
 from signoff.params import BOOLEAN, OBJECT, Kind, array_of, choice, integer, number, text
 from signoff.plugins import Reference, is_reference
-from signoff.remote_service import MAX_REPLY_BYTES, MAX_TIMEOUT_S, Service
+from signoff.remote_service import (
+    MAX_REPLY_BYTES,
+    MAX_TIMEOUT_S,
+    Service,
+    can_be_sent,
+    is_header_name,
+    variable,
+)
 from signoff.strictjson import Limits
 
 __all__ = ["FILE", "load_config"]
@@ -34,8 +42,6 @@ MAX_OUTPUT_BYTES: Final = 2**30
 MAX_PIXELS: Final = 10**9
 T = TypeVar("T")
 
-_VARIABLE: Final = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*")
-_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _SECRET: Final = re.compile(
     r"auth|cookie|credential|key|password|secret|signature|token", re.IGNORECASE
 )
@@ -68,20 +74,16 @@ def _is_url(value: str) -> bool:
     )
 
 
-def _is_header_value(value: str) -> bool:
-    return value.isascii() and value.isprintable() and value.strip() == value
-
-
 NAME: Final = text("non-empty text", least=1, most=200)
 URL: Final = _matching("http or https URL without user name and fragment", _is_url)
 SECONDS: Final = number(
     f"number of seconds, 0.001 to {MAX_TIMEOUT_S:g}", ge=0.001, le=MAX_TIMEOUT_S
 )
 VARIABLE: Final = _matching(
-    '"env:" and the name of a variable', lambda value: _VARIABLE.fullmatch(value) is not None
+    '"env:" and the name of a variable', lambda value: bool(variable(value))
 )
 REFERENCE: Final = _matching('"package.module:name"', is_reference)
-HEADER: Final = _matching("text of printable ASCII characters", _is_header_value)
+HEADER: Final = _matching("text of printable ASCII characters", can_be_sent)
 
 SERVICE: Final[Mapping[str, Kind]] = {
     "url": URL,
@@ -110,8 +112,8 @@ PLUGINS: Final[Mapping[str, Kind]] = {
 }
 LIMITS: Final[Mapping[str, Kind]] = {
     "max_bytes": integer(ge=1, le=MAX_OUTPUT_BYTES),
-    "max_depth": integer(ge=1, le=128),
-    "max_digits": integer(ge=1, le=4_000),
+    "max_depth": integer(ge=1, le=MAX_DEPTH),
+    "max_digits": integer(ge=1, le=MAX_DIGITS),
     "max_image_pixels": integer(ge=1, le=MAX_PIXELS),
     "max_image_bytes": integer(ge=1, le=MAX_OUTPUT_BYTES),
 }
@@ -220,7 +222,7 @@ class _Reading(Struct, frozen=True, kw_only=True):
         found: dict[str, str] = {}
         for name, given in value.items():
             place = join_pointer(where, name)
-            if not _TOKEN.fullmatch(name):
+            if not is_header_name(name):
                 self.fault(place, f"{_spelt(place)} is not the name of a header")
             kind = VARIABLE if _SECRET.search(name) else HEADER
             if type(given) is str and given.startswith("env:"):

@@ -9,7 +9,6 @@ as many vectors as texts, all of one length, of finite numbers.
 from __future__ import annotations
 
 import os
-import re
 import threading
 from collections.abc import Callable
 from functools import cached_property
@@ -23,10 +22,11 @@ from msgspec import Struct
 from signoff.canonical import canonical_bytes
 from signoff.errors import BadAnswer, JSONError, NoAnswer, NotGiven, NotInstalled
 from signoff.jsonvalue import JSON, is_number, json_type
-from signoff.remote_service import Service
+from signoff.remote_service import Service, can_be_sent, variable
 from signoff.strictjson import Limits, loads
 
 __all__ = [
+    "TIMEOUT_S",
     "Embedder",
     "EndpointEmbedder",
     "SentenceTransformerEmbedder",
@@ -42,8 +42,6 @@ MAX_TIMEOUT_S: Final = 600.0
 MAX_REPLY_BYTES: Final = 2**26
 MAX_DIMENSIONS: Final = 65_536
 ROUTE: Final = "/v1/embeddings"
-
-_VARIABLE: Final = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]*)", re.ASCII)
 
 
 class Embedder(Protocol):
@@ -80,7 +78,7 @@ class EndpointEmbedder(Struct, frozen=True, kw_only=True, dict=True):
     def __post_init__(self) -> None:
         if "?" in self.url:
             raise ValueError("url must not have a query")
-        if self.key and not _VARIABLE.fullmatch(self.key):
+        if self.key and not variable(self.key):
             raise ValueError('key must be "env:" and the name of a variable')
         if not self.model:
             raise ValueError("model must be non-empty string")
@@ -118,14 +116,14 @@ class EndpointEmbedder(Struct, frozen=True, kw_only=True, dict=True):
         return Service(url=url, timeout_s=self.timeout_s, allow_http=self.allow_http)
 
     def _headers(self) -> list[tuple[str, str]]:
-        named = _VARIABLE.fullmatch(self.key)
-        if named is None:
+        named = variable(self.key)
+        if not named:
             return []
-        value = os.environ.get(named[1], "").strip()
+        value = os.environ.get(named, "").strip()
         if not value:
-            raise NotGiven(f"the environment variable {named[1]} has no value")
-        if not (value.isascii() and value.isprintable()):
-            raise NotGiven(f"the value of the environment variable {named[1]} cannot be sent")
+            raise NotGiven(f"the environment variable {named} has no value")
+        if not can_be_sent(value):
+            raise NotGiven(f"the value of the environment variable {named} cannot be sent")
         return [("Authorization", f"Bearer {value}")]
 
 

@@ -16,7 +16,19 @@ from typing import Annotated, Final
 
 import msgspec
 
-__all__ = ["Limits", "deepest", "depth_within", "has_long_digits", "long_integer", "marks_of"]
+__all__ = [
+    "MAX_DEPTH",
+    "MAX_DIGITS",
+    "Limits",
+    "deepest",
+    "depth_within",
+    "has_long_digits",
+    "long_integer",
+    "marks_of",
+]
+
+MAX_DEPTH: Final = 128
+MAX_DIGITS: Final = 4_000
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,15 +43,15 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     max_bytes: Annotated[int, msgspec.Meta(ge=1)] = 64 * 2**20
-    max_depth: Annotated[int, msgspec.Meta(ge=1, le=128)] = 64
-    max_digits: Annotated[int, msgspec.Meta(ge=1, le=4000)] = 1000
+    max_depth: Annotated[int, msgspec.Meta(ge=1, le=MAX_DEPTH)] = 64
+    max_digits: Annotated[int, msgspec.Meta(ge=1, le=MAX_DIGITS)] = 1000
     last_key_wins: bool = False
 
     def __post_init__(self) -> None:
-        if not 1 <= self.max_depth <= 128:
-            raise ValueError(f"max_depth must be 1 to 128, got {self.max_depth}")
-        if not 1 <= self.max_digits <= 4000:
-            raise ValueError(f"max_digits must be 1 to 4000, got {self.max_digits}")
+        if not 1 <= self.max_depth <= MAX_DEPTH:
+            raise ValueError(f"max_depth must be 1 to {MAX_DEPTH}, got {self.max_depth}")
+        if not 1 <= self.max_digits <= MAX_DIGITS:
+            raise ValueError(f"max_digits must be 1 to {MAX_DIGITS}, got {self.max_digits}")
 
 
 _NO_MARKS: Final = bytes(set(range(256)) - set(b'[]{}":'))

@@ -19,6 +19,7 @@ from msgspec import Struct
 from signoff.canonical import digest, digest_bytes, require_json
 from signoff.engine import judge
 from signoff.errors import ContractError, JSONError, RunUnreadable
+from signoff.jsonlimits import MAX_DEPTH
 from signoff.jsonvalue import JSON, shown
 from signoff.lockfile import encode_lock, read_lock
 from signoff.model import Evidence, LockedContract, Report, Subject, ToolCall
@@ -46,7 +47,7 @@ DUPLICATE_KEYS_LAST: Final = "duplicate_keys_last"
 MAX_FILE_BYTES: Final = 64 * 2**20
 MAX_OUTPUT_BYTES: Final = 2**30
 _DEFAULT: Final = Limits()
-_LIMITS: Final = Limits(max_bytes=MAX_FILE_BYTES, max_depth=128)
+_LIMITS: Final = Limits(max_bytes=MAX_FILE_BYTES, max_depth=MAX_DEPTH)
 _UNREADABLE: Final = (
     ContractError,
     JSONError,

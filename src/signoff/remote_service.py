@@ -12,14 +12,21 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from ipaddress import ip_address
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 from urllib.parse import SplitResult, urlsplit
 
 from msgspec import Struct
 
 from signoff.errors import NotGiven, NotInstalled
 
-__all__ = ["MAX_REPLY_BYTES", "MAX_TIMEOUT_S", "Service"]
+__all__ = [
+    "MAX_REPLY_BYTES",
+    "MAX_TIMEOUT_S",
+    "Service",
+    "can_be_sent",
+    "is_header_name",
+    "variable",
+]
 
 MAX_REPLY_BYTES: Final = 65_536
 MAX_TIMEOUT_S: Final = 600.0
@@ -42,6 +49,28 @@ _FRAMING: Final = (
     "transfer-encoding",
     "upgrade",
 )
+
+
+def variable(text: str) -> str:
+    """The name in ``env:NAME``, which stands for an environment variable's value; else ``""``."""
+    found = _VARIABLE.fullmatch(text)
+    return found[1] if found else ""
+
+
+def is_header_name(text: str) -> bool:
+    """The text has the form of the name of an HTTP header."""
+    return _TOKEN.fullmatch(text) is not None
+
+
+def can_be_sent(value: object) -> bool:
+    """The value is a text that may stand in a header: printable ASCII, no blanks around it."""
+    return (
+        isinstance(value, str)
+        and 0 < len(value) <= MAX_TEXT
+        and value.isascii()
+        and value.isprintable()
+        and value.strip() == value
+    )
 
 
 class Posting(Protocol):
@@ -134,11 +163,11 @@ class Service(Struct, frozen=True, kw_only=True, dict=True):
 
     def _headers(self) -> Iterator[tuple[str, str]]:
         for name, written in self.headers.items():
-            variable = _VARIABLE.fullmatch(written)
-            value = os.environ.get(variable[1], "") if variable else written
-            if variable and not value:
-                raise NotGiven(f"the environment variable {variable[1]} has no value")
-            if not _can_be_sent(value):
+            named = variable(written)
+            value = os.environ.get(named, "") if named else written
+            if named and not value:
+                raise NotGiven(f"the environment variable {named} has no value")
+            if not can_be_sent(value):
                 raise NotGiven(f"the value of the header {name} cannot be sent")
             yield name, value
 
@@ -151,11 +180,11 @@ def _faults(service: Service) -> Iterator[str]:
     if not 1 <= service.max_bytes <= MAX_REPLY_BYTES:
         yield f"max_bytes must be integer, 1 to {MAX_REPLY_BYTES}"
     for name, value in service.headers.items():
-        if not _TOKEN.fullmatch(name):
+        if not is_header_name(name):
             yield "headers has a name that is none"
         elif name.lower() in _FRAMING:
             yield f"headers must not have {name}, which every message has or none"
-        elif not _can_be_sent(value):
+        elif not can_be_sent(value):
             yield f"headers.{name} must be text of printable ASCII characters"
 
 
@@ -183,13 +212,3 @@ def _is_this_machine(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
-
-
-def _can_be_sent(value: Any) -> bool:
-    return (
-        isinstance(value, str)
-        and 0 < len(value) <= MAX_TEXT
-        and value.isascii()
-        and value.isprintable()
-        and value.strip() == value
-    )

@@ -18,6 +18,7 @@ import msgspec
 from signoff.document.filebytes import read_bytes, read_stdin
 from signoff.document.text import MAX_TOML_BYTES, MAX_YAML_BYTES, position
 from signoff.errors import DocumentError, Fault, JSONError, TextError
+from signoff.jsonlimits import MAX_DEPTH, MAX_DIGITS
 from signoff.jsonvalue import JSON, parse_pointer, shown
 from signoff.strictjson import Limits
 from signoff.strictjson import loads as loads_json
@@ -48,7 +49,7 @@ _FORMATS: Final[dict[str, Format]] = {
 }
 _CAPS: Final[dict[Format, int]] = {"yaml": MAX_YAML_BYTES, "toml": MAX_TOML_BYTES}
 # For a text that was accepted before, under whichever limits.
-_WIDEST: Final = Limits(max_depth=128, max_digits=4000)
+_WIDEST: Final = Limits(max_depth=MAX_DEPTH, max_digits=MAX_DIGITS)
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True, dict=True):
