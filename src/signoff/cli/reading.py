@@ -94,15 +94,9 @@ def open_facts(path: str) -> dict[str, Any]:
     faults = list(_fact_faults(document.value))
     if not faults:
         return _facts(document.value)
-    placed = []
-    for fault in faults:
-        line, column = document.place(fault.where, key=bool(fault.got))
-        placed.append(
-            Fault(fault.where, fault.message, line, column, got=fault.got, known=fault.known)
-        )
     raise FaultyDocument(
         f"{shown(path)} does not hold recorded facts",
-        faults=placed,
+        faults=map(document.placed, faults),
         source=document.source,
         next_step="it is a JSON object with any of elapsed_s, exit_code, tools and input",
     )
