@@ -184,6 +184,17 @@ def test_missing_fact_is_inconclusive_and_says_what_to_do(folder: Path) -> None:
     assert 3 == call("gate", "run", "--contract", "fast.yaml").code
 
 
+def test_missing_workspace_says_what_to_do(folder: Path) -> None:
+    evidence = "{evidence: [{ref: r.json}]}"
+    there = f"{{id: there, verifier: artifact_exists, params: {evidence}}}"
+    wrote(folder, "there.yaml", f"id: there\ncriteria:\n  - {there}\n")
+    called = call("verify", "there.yaml", "good.json")
+
+    assert 3 == called.code
+    assert "No workspace was recorded." in called.out
+    assert "--workspace DIR" in called.out
+
+
 @pytest.mark.parametrize(
     ("facts", "says"),
     [

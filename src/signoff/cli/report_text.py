@@ -39,7 +39,10 @@ _STYLES: Final = {
     Outcome.FAILED: "bad",
 }
 _NEXT: Final = {
-    Cause.NOT_RECORDED: "record it: --facts FILE takes elapsed_s, exit_code, tools and input",
+    Cause.NOT_RECORDED: (
+        "record it: --facts FILE takes elapsed_s, exit_code, tools and input;"
+        " probes look at --workspace DIR and --evidence FILE"
+    ),
     Cause.BAD_OUTPUT: "the output must be strict JSON; --text is for plain text",
     Cause.VERIFIER_BROKE: "the check is broken, which says nothing about the work",
     Cause.NO_SUCH_VERIFIER: "name what brings it: --plugin NAME, --with MODULE:NAME",
