@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 
+from signoff.contract import lock
+from signoff.engine import Engine
 from signoff.errors import NotJudged
 from signoff.jsonvalue import shown
-from signoff.model import Evidence, Finding
+from signoff.model import Evidence, Finding, Subject, ToolCall, failed, passed
+from signoff.registry import Registry
 from signoff.status import Status
-from tests.test_engine import assert_error, raising
+from tests.test_engine import assert_error, raising, verifier_of
 from tests.test_engine import report_on as report_on_check
 
 
@@ -89,3 +92,19 @@ def test_evidence_is_a_tuple() -> None:
 def test_check_has_no_right_to_skip() -> None:
     f = Finding(status=Status.SKIPPED, detail="")
     assert Status.SKIPPED is not report_on(lambda subject: f).results[1].finding.status
+
+
+def test_check_cannot_change_the_recorded_calls_for_the_others() -> None:
+    def changes(subject: Subject) -> Finding:
+        subject.tools[0].status.append("ok")  # type: ignore[index]  # it was recorded
+        return passed("done")
+
+    def sees(subject: Subject) -> Finding:
+        return passed("as it was") if [] == subject.tools[0].status else failed("changed")  # type: ignore[index]  # likewise
+
+    registry = Registry([verifier_of("changes", changes), verifier_of("sees", sees, own=True)])
+    criteria = [{"id": name, "verifier": name} for name in ("changes", "sees")]
+    contract = lock({"id": "calls", "criteria": criteria}, registry)
+    recorded = (ToolCall(name="search", status=[]),)
+
+    assert Engine(registry).verify(contract, Subject(output=1, tools=recorded)).passed

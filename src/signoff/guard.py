@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from signoff.canonical import canonical_bytes, require_json
 from signoff.errors import NotJudged
 from signoff.jsonvalue import JSON, is_number, parse_pointer, shown
-from signoff.model import Evidence, Finding
+from signoff.model import Evidence, Finding, Subject
 from signoff.registry import Check
 from signoff.status import Cause, Status
 
@@ -39,8 +39,17 @@ def always(finding: Finding) -> Check:
 
 
 def apart(check: Check) -> Check:
-    """A foreign check that gets a subject, and an input, of its own."""
-    return lambda subject: check(replace(subject, input=copy.deepcopy(subject.input)))
+    """
+    A foreign check that gets a subject of its own.
+
+    All but the output, which the engine watches: copying that would cost too much.
+    """
+
+    def check_apart(subject: Subject) -> Finding:
+        facts = {"input": subject.input, "tools": subject.tools}
+        return check(replace(subject, **copy.deepcopy(facts)))
+
+    return check_apart
 
 
 def found_by(answer: object, *, own: bool) -> Finding:

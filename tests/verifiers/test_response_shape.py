@@ -91,6 +91,8 @@ def test_anything_else_is_an_error(answer: Any) -> None:
         Finding(status=Status.PASS, detail="", at=5),  # type: ignore[arg-type]  # on purpose
         Finding(status=Status.PASS, detail="", evidence=("a",)),  # type: ignore[arg-type]  # on purpose
         Finding(status=Status.PASS, detail="", cause=Cause.TIMED_OUT),
+        Finding(status=Status.PASS, detail="", at="nonsense"),
+        Finding(status=Status.SKIPPED, detail="not looked at"),
     ],
 )
 def test_finding_with_wrong_fields_is_an_error(wrong: Finding) -> None:

@@ -88,10 +88,14 @@ def _asking(name: str, function: Callable[..., Any], args: dict[str, Any], path:
 
 
 def _sound(answer: object) -> Finding:
-    """The finding, if it comes back from its encoding as it went in."""
+    """The finding, if it comes back from its encoding as it went in and a check may say it."""
     if type(answer) is not Finding:
         kind = shown(type(answer).__name__)
         raise TypeError(f"a predicate must return true, false or a finding, got {kind}")
     if msgspec.json.decode(msgspec.json.encode(answer), type=Finding) != answer:
         raise TypeError("a predicate returned a finding with a field of a wrong type")
+    if answer.status is Status.SKIPPED:
+        raise TypeError("a predicate returned a finding that says it was skipped")
+    if answer.at is not None:
+        parse_pointer(answer.at)
     return msgspec.structs.replace(answer, detail=shown(answer.detail, MAX_DETAIL))
