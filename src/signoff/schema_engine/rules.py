@@ -6,6 +6,8 @@ from enum import Enum
 
 from msgspec import Struct
 
+from signoff.jsonlimits import MAX_DEPTH
+
 __all__ = [
     "CONTRACT_RULES",
     "FOREIGN_RULES",
@@ -59,6 +61,6 @@ FOREIGN_RULES = SchemaRules(
     references=References.BUNDLED,
     formats=Formats.LENIENT,
     may_accept_everything=True,
-    max_depth=128,
+    max_depth=MAX_DEPTH,
 )
 """For a schema out of our hands: private formats and keywords are annotations."""
