@@ -5,15 +5,25 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from signoff.contract import lock
 from signoff.engine import Engine
-from signoff.errors import DuplicateVerifier
+from signoff.errors import DuplicateVerifier, ParamsError
 from signoff.model import Finding, Subject, passed
 from signoff.probes import PROBES
-from signoff.registry import Check, Powers, Registry, Verifier, verifier
+from signoff.registry import (
+    EACH,
+    MAX_PARAMS_BYTES,
+    MAX_PARAMS_DEPTH,
+    Check,
+    Powers,
+    Registry,
+    Verifier,
+    verifier,
+)
 from signoff.verifiers import STDLIB
 
 
@@ -137,3 +147,75 @@ def test_only_the_verifier_asked_for_is_imported() -> None:
     )
 
     assert ["signoff.verifiers.equals"] == ran.stdout.split()
+
+
+# -- what a verifier takes --
+
+
+@verifier
+def takes_anything(*, value: Any) -> Check:
+    """Whatever is given."""
+    return lambda subject: passed(str(value))
+
+
+def free(seen: list[Any]) -> Verifier:
+    def factory(params: dict[str, Any]) -> Check:
+        seen.append(params)
+        return lambda subject: passed("")
+
+    return Verifier(id="free", factory=factory, description="", free_params=True)
+
+
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("entry", [takes_anything, free([])], ids=["typed", "free"])
+def test_params_have_a_largest_size_and_depth(entry: Verifier) -> None:
+    room = MAX_PARAMS_BYTES - len('{"value":""}')
+
+    entry.bind({"value": "x" * room}, Powers())
+    with pytest.raises(ParamsError, match="params is larger than 262144 bytes"):
+        entry.bind({"value": "x" * (room + 1)}, Powers())
+    # the params themselves are one level
+    entry.bind({"value": nested(MAX_PARAMS_DEPTH - 1)}, Powers())
+    with pytest.raises(ParamsError, match="params is nested deeper than 64 levels"):
+        entry.bind({"value": nested(MAX_PARAMS_DEPTH)}, Powers())
+
+
+def test_free_params_are_handed_over_as_they_are() -> None:
+    seen: list[Any] = []
+    entry = free(seen)
+    entry.bind({"a": 2**60, "powers": 1}, Powers(), criterion="it")
+
+    assert [{"a": 2**60, "powers": 1}] == seen
+    assert () == entry.params
+
+
+@pytest.mark.parametrize("value", [2**53, -(2**53), 1e16, [2**53], {"a": [{"b": 2**53}]}], ids=repr)
+def test_integer_that_other_languages_would_round_is_refused(value: Any) -> None:
+    with pytest.raises(ParamsError, match=r"params\.value has an integer beyond 2\^53-1"):
+        takes_anything.bind({"value": value}, Powers())
+
+
+@pytest.mark.parametrize("value", [2**53 - 1, 1e21, 0.5, True, str(2**53), [{"a": 1}]], ids=repr)
+def test_other_values_are_taken(value: Any) -> None:
+    taken = takes_anything.bind({"value": value}, Powers())
+
+    assert passed(str(value)) == taken(Subject())
+
+
+def test_parameter_by_position_is_refused() -> None:
+    def positional(value: int) -> Check:
+        """Not as criteria give it."""
+        return lambda subject: passed(str(value))
+
+    with pytest.raises(TypeError, match="positional: parameter value must be keyword-only"):
+        verifier(positional)
+
+
+def test_place_that_stands_for_every_item_says_so() -> None:
+    assert "EACH" == repr(EACH)
