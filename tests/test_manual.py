@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from signoff.manual import manual, tried
+from signoff.probes import PROBES
 from signoff.registry import Check, verifier
 from signoff.status import Status
 from signoff.verifiers import STDLIB
 
+# How a probe shows parameters that cannot be tried without means.
+PARAMS = "In a contract, params are such as "
 EACH = pytest.mark.parametrize("id_", STDLIB.ids())
 
 
@@ -24,6 +29,20 @@ def test_every_example_is_true(id_: str) -> None:
         assert Status.PASS is meets.status, meets.detail
         assert misses is not None
         assert Status.FAIL is misses.status, misses.detail
+
+
+@pytest.mark.parametrize("id_", PROBES.ids())
+def test_probe_shows_parameters_in_an_example_or_in_its_notes(id_: str) -> None:
+    found = PROBES.get(id_)
+    assert found is not None
+    page = manual(found)
+    noted = [note.removeprefix(PARAMS) for note in page.notes if note.startswith(PARAMS)]
+    shown = [example.params for example in page.examples] + [*map(json.loads, noted)]
+
+    assert shown, f"{id_} shows no parameters"
+    for params in shown:
+        assert {*params} <= {param.name for param in page.params}
+    assert [] == [param.name for param in page.params if not param.meaning]
 
 
 @EACH

@@ -112,6 +112,9 @@ def artifact_exists(*, evidence: Annotated[tuple[Artifact, ...], LIST], powers: 
     they stay below the workspace.  Only regular files count, and directories where
     ``kind`` is ``"dir"``.  A ``checksum`` is ``sha256:``, ``sha384:`` or ``sha512:`` and hex.
 
+    In a contract, params are such as
+    ``{"evidence": [{"ref": "dist/page.html"}, {"ref": "dist/img", "kind": "dir"}]}``
+
     Args:
         evidence: Objects with ``ref`` and, as wanted, ``kind``, ``checksum`` and ``ext``;
             judged in order, up to the first that does not hold.

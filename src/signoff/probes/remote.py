@@ -45,6 +45,9 @@ def remote(
     ``{"pass": boolean, "details"?: string, "score"?: number}`` with status 200; any
     other answer is an error.  A service that does not answer in time leaves it open.
 
+    In a contract, params are such as
+    ``{"service": "words", "params": {"max_words": 8}, "path": "/summary"}``
+
     Args:
         service: Name of a service that the operator configured.
         params: Passed on to the service; an empty object when absent.
