@@ -182,6 +182,19 @@ def test_what_the_run_made_less_strict_needs_leave(tmp_path: Path) -> None:
 # -- what a forger writes --
 
 
+def test_no_output_is_read_that_is_larger_than_allowed(run: Path) -> None:
+    most = 64 * 2**20
+    with (run / "output.json").open("ab") as file:
+        file.truncate(most + 1)
+
+    for allow in ((), ("max_bytes=",), ("max_bytes=-1",), (f"max_bytes={most}",)):
+        problems = gated(run, allow=allow).problems
+        assert (f"output.json: is larger than {most} bytes",) == problems
+
+    problems = gated(run, allow=(f"max_bytes={most + 1}",)).problems
+    assert "output.json: is not the file that the verdict is about" in problems
+
+
 def forged_pass(report: Any) -> None:
     finding = report["results"][0]["finding"]
     finding.update(status="pass", detail="length=2, min=1, max=3")

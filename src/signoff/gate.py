@@ -26,6 +26,7 @@ from signoff.record import subject_of
 from signoff.registry import Powers, Registry
 from signoff.rundir import Run, read_run
 from signoff.status import Outcome, Status
+from signoff.strictjson import Limits
 
 __all__ = ["GateReport", "gate_run"]
 
@@ -87,7 +88,7 @@ def gate_run(
     """
     check_lock(contract)
     try:
-        run = read_run(folder)
+        run = read_run(folder, max_output_bytes=_most_bytes(allow))
     except RunUnreadable as exc:
         return GateReport(outcome=Outcome.FAILED, problems=exc.problems)
     problems = [*_faults_of_contract(run, contract)]
@@ -111,6 +112,13 @@ def gate_run(
         rechecked=tuple(id_ for id_ in ids if id_ in again),
         not_rechecked=tuple(id_ for id_ in ids if id_ not in again),
     )
+
+
+def _most_bytes(allow: Collection[str]) -> int:
+    """The largest output that is read: that of the default, or of a limit that is accepted."""
+    named = (entry.removeprefix("max_bytes=") for entry in allow if entry.startswith("max_bytes="))
+    numbers = (int(text) for text in named if text.isascii() and text.isdigit() and len(text) < 20)
+    return max((Limits().max_bytes, *numbers))
 
 
 def _faults_of_contract(run: Run, contract: LockedContract) -> Iterator[str]:

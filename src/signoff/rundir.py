@@ -43,6 +43,7 @@ EVIDENCE: Final = "evidence"
 # Says that the folder is ours to clear, and is what a writer holds; always empty.
 # A run without it still reads: copies often leave hidden files behind.
 MARK: Final = ".signoff-run"
+OUTPUTS: Final = ("output.json", "output.txt")
 MAX_BYTES: Final = {
     "contract.json": MAX_FILE_BYTES,
     "output.json": MAX_OUTPUT_BYTES,
@@ -204,9 +205,13 @@ def begin_run(folder: str | os.PathLike[str]) -> RunDirectory:
                 _release(mark)
 
 
-def read_run(folder: str | os.PathLike[str]) -> Run:
+def read_run(folder: str | os.PathLike[str], *, max_output_bytes: int = MAX_OUTPUT_BYTES) -> Run:
     """
     The run in a folder, if everything in it agrees with everything else.
+
+    Args:
+        folder: Where it is.
+        max_output_bytes: Largest output that is read, whatever limits the run recorded.
 
     Raises:
         RunUnreadable: With every problem that was found; then it proves nothing.
@@ -214,14 +219,14 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
     path = Path(folder)
     try:
         with Folder.open(path) as opened:
-            recorded = _read(opened)
+            recorded = _read(opened, max_output_bytes)
     except OSError as exc:
         raise RunUnreadable((f"{shown(str(path))}: {reason(exc)}",)) from exc
     fields = {name: getattr(recorded, name) for name in Recorded.__struct_fields__}
     return Run(folder=path, **fields)
 
 
-def _read(folder: Folder) -> Recorded:
+def _read(folder: Folder, max_output_bytes: int) -> Recorded:
     names = folder.names(limit=MAX_NAMES)
     if VERDICT not in names:
         raise RunUnreadable((f"{VERDICT}: is missing, so no verdict was committed",))
@@ -230,7 +235,9 @@ def _read(folder: Folder) -> Recorded:
     if MARK in names:
         _content(folder, MARK, 0, problems)
     files = {
-        name: _content(folder, name, cap, problems)
+        name: _content(
+            folder, name, min(cap, max_output_bytes) if name in OUTPUTS else cap, problems
+        )
         for name, cap in MAX_BYTES.items()
         if name in names
     }
