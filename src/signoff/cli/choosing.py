@@ -22,8 +22,9 @@ from signoff.jsonvalue import shown
 from signoff.registry import EvidenceReader, Powers, Registry
 from signoff.strictjson import Limits
 
-__all__ = ["FILE", "Choice", "choosing"]
+__all__ = ["Choice", "choosing"]
 
+# As configfile has it, which is imported only where there is such a file.
 FILE: Final = "signoff.toml"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path, PurePath
 from typing import Final, Protocol
 
@@ -15,6 +15,7 @@ from signoff.model import Evidence
 
 __all__ = ["EvidenceStore", "open_workspace", "record_evidence", "store_for"]
 
+# As the stores have it, which are imported only where there is evidence.
 MAX_EVIDENCE_BYTES: Final = 2**30
 # A table of our own: what a machine says of an ending would make reports differ.
 MEDIA_TYPES: Final = {
@@ -68,7 +69,7 @@ def open_workspace(name: str) -> Path:
     return path
 
 
-def store_for(names: Iterable[str]) -> EvidenceStore | None:
+def store_for(names: Collection[str]) -> EvidenceStore | None:
     """A store that lasts as long as the command, where there is something to keep."""
     if not names:
         return None

@@ -17,6 +17,7 @@ from signoff.cli.terminal import Screen
 from signoff.document import Document
 from signoff.jsonvalue import MISSING, parse_pointer, resolve, shown
 from signoff.model import Contract, Criterion, Report, Result
+from signoff.quick import LOCKED_AT_VERIFY
 from signoff.status import Cause, Outcome, Status
 
 __all__ = ["Shown", "report_lines", "verdict_line"]
@@ -119,7 +120,7 @@ def report_lines(
             yield _labelled("where", output.fault_place(results[0].finding.detail), screen)
         yield _labelled("next", _NEXT[Cause.BAD_OUTPUT], screen)
     for weakened in report.weakened:
-        if weakened != "locked_at_verify":  # that is a note of its own
+        if weakened != LOCKED_AT_VERIFY:  # that is a note of its own
             yield _labelled("weakened", shown(weakened), screen)
 
 

@@ -23,10 +23,11 @@ from signoff.contractfile import ContractFile
 from signoff.document import Document
 from signoff.engine import Engine
 from signoff.errors import RunUnwritable
+from signoff.jsonlimits import MAX_DEPTH
 from signoff.jsonvalue import shown
 from signoff.model import Report, Result, Subject
 from signoff.quick import LOCKED_AT_VERIFY
-from signoff.record import VerdictFile, encode_report, subject_of, weakened_by
+from signoff.record import MAX_OUTPUT_BYTES, VerdictFile, encode_report, subject_of, weakened_by
 from signoff.strictjson import Limits
 
 __all__ = ["command"]
@@ -34,7 +35,6 @@ __all__ = ["command"]
 Commit = Callable[..., VerdictFile]
 
 DEFAULT: Final = Limits()
-MAX_BYTES: Final = 2**30
 
 EXAMPLES: Final = """\b
 Examples:
@@ -107,15 +107,15 @@ class Judged(Struct, frozen=True, kw_only=True):
 @choosing()
 @click.option(
     "--max-bytes",
-    type=click.IntRange(1, MAX_BYTES),
+    type=click.IntRange(1, MAX_OUTPUT_BYTES),
     metavar="N",
     help=f"Largest output that is read ({DEFAULT.max_bytes} when absent).",
 )
 @click.option(
     "--max-depth",
-    type=click.IntRange(1, 128),
+    type=click.IntRange(1, MAX_DEPTH),
     metavar="N",
-    help=f"Deepest nesting, 1 to 128 ({DEFAULT.max_depth} when absent).",
+    help=f"Deepest nesting, 1 to {MAX_DEPTH} ({DEFAULT.max_depth} when absent).",
 )
 @click.option(
     "--duplicate-keys",
