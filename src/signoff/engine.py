@@ -107,7 +107,14 @@ class Engine:
         )
 
     def judge(self, plan: Plan, subject: Subject) -> tuple[tuple[Result, ...], Verdict]:
-        """Results and verdict alone: no digest of the output, no time of day, no names."""
+        """
+        Results and verdict alone: no digest of the output, no time of day, no names.
+
+        Args:
+            plan: What to judge by.
+            subject: What to judge.  Its output must be JSON, as that of ``Subject.from_json``
+                is: where all checks are signoff's own, nobody looks again.
+        """
         subject = subject if plan.own else _digested(subject)
         results = tuple(_results(plan.bound, subject, fail_fast=False))
         return results, judge(plan.criteria, results)

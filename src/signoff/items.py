@@ -28,6 +28,7 @@ from signoff.params import Kind, field_name
 from signoff.registry import EACH, FieldPath
 
 __all__ = [
+    "DICT_ALONE",
     "Field",
     "KeyField",
     "Lookup",

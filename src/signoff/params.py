@@ -19,12 +19,19 @@ from signoff.errors import ParamsError
 from signoff.jsonvalue import JSON, is_number, number_text, parse_pointer
 
 __all__ = [
+    "BOOLEAN",
+    "MAX_ITEMS",
+    "MAX_TEXT",
+    "OBJECT",
     "Count",
     "FieldName",
     "Kind",
     "Number",
     "Pointer",
     "array_of",
+    "choice",
+    "crossed",
+    "field_name",
     "integer",
     "kind_of",
     "number",

@@ -2,9 +2,8 @@
 PROBES: the checks that touch the world, one module each.
 
 A module of this folder holds one verifier of the same name, and is imported when
-it is first asked for.  A probe can do
-nothing until an operator gives it powers; without the means it needs it answers
-that it was not given them.
+it is first asked for.  A probe can do nothing until an operator gives it powers;
+without the means it needs it answers that it was not given them.
 """
 
 from __future__ import annotations

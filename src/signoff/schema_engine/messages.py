@@ -16,7 +16,7 @@ from signoff.errors import SchemaNotJudged
 from signoff.jsonvalue import JSON, join_pointer, number_text, shown, utf16_key
 from signoff.schema_engine.keywords import DRAFTS, Holds
 
-__all__ = ["Violation", "Violations", "too_deep", "violations"]
+__all__ = ["LIMIT", "Violation", "Violations", "too_deep", "violations"]
 
 LIMIT = 20
 
