@@ -185,6 +185,10 @@ def test_file_that_cannot_be_read(folder: Path, name: str, place: str) -> None:
     if place == "facts" and not path:
         says = "the name is empty"
     assert says in "\n".join(refused(called))
+    advised = "use - " in called.err or "--max-bytes" in called.err
+    assert advised is (
+        place == "output" and says.startswith(("is larger", "is a named", "is a dev"))
+    )
     if says != "the name is empty":  # then nothing was asked, and the earlier run stands
         require_no_pass(folder, called)
 

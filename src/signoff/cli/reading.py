@@ -122,7 +122,9 @@ def unreadable(exc: DocumentError, path: str, *, what: str) -> Refusal:
     message = str(exc)
     if message.endswith(": no such file"):
         message += _like_it(path)
-    return Refusal(message, next_step=_advice(message))
+    known = _ADVICE | _OUTPUT_ADVICE if what == "an output" else _ADVICE
+    advice = (text for sign, text in known.items() if sign in message)
+    return Refusal(message, next_step=next(advice, ""))
 
 
 def _like_it(path: str) -> str:
@@ -135,18 +137,14 @@ def _like_it(path: str) -> str:
     return did_you_mean(Path(path).name, names)
 
 
-def _advice(message: str) -> str:
-    for sign, advice in _ADVICE.items():
-        if sign in message:
-            return advice
-    return ""
-
-
 _ADVICE: Final = {
     "no such file": "look at the name and at the folder this runs in",
+    "permission denied": "let this user read it",
+}
+# Only outputs come from standard input, and only their size is for an option to say.
+_OUTPUT_ADVICE: Final = {
     "is a named pipe": "use - to read standard input",
     "is a device": "use - to read standard input",
-    "permission denied": "let this user read it",
     "standard input: is larger": "raise --max-bytes, or send less",
     "is larger than": "raise --max-bytes where the command has it, or send less",
 }
