@@ -45,7 +45,7 @@ def sorted_by(
     def check(subject: Subject) -> Finding:
         items = subject.array(path)
         values = column(items, key)
-        if values is None or not _is_sorted(values, in_order):
+        if values is None or not _is_sorted(values, descending=order == "desc"):
             found = _first_problem(items, key, path, in_order)
             if found is not None:
                 return found
@@ -54,18 +54,26 @@ def sorted_by(
     return reads(check, *of_items(path, key))
 
 
-def _is_sorted(values: list[Any], in_order: Callable[[Any, Any], bool]) -> bool:
+def _is_sorted(values: list[Any], *, descending: bool) -> bool:
     """True for what is certainly in order; False also for what needs a closer look."""
     kinds = {*map(type, values)}
     if kinds == TEXT:
         if not all(map(str.isascii, values)):
             values = list(map(utf16_key, values))
     elif kinds and kinds <= NUMBERS:
-        if not (-inf < values[0] < inf and -inf < values[-1] < inf):
+        if not _are_finite(values):
             return False
     elif kinds != BOOLEAN:
         return not values
-    return all(map(in_order, values, values[1:]))
+    return sorted(values, reverse=descending) == values
+
+
+def _are_finite(values: list[float]) -> bool:
+    """True for finite numbers alone, though not for all of them: their sum is finite."""
+    try:
+        return -inf < sum(values) < inf
+    except OverflowError:
+        return False
 
 
 def _first_problem(
