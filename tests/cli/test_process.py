@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -235,3 +236,19 @@ def test_unexpected_exception_is_one_sentence(folder: Path) -> None:
         b"signoff: stopped by an unexpected LookupError (half\\u000away)"
     )
     assert (2, True) == (debug.returncode, b"Traceback (most recent call last)" in debug.stderr)
+
+
+def test_module_of_the_current_folder_is_not_taken_for_an_installed_one(folder: Path) -> None:
+    for name in ("click", "msgspec"):
+        wrote(folder, f"{name}.py", "raise SystemExit(0)")
+    path = [str(Path(one).resolve()) for one in os.environ.get("PYTHONPATH", "").split(":") if one]
+    done = subprocess.run(
+        [sys.executable, "-m", "signoff", "verify", "contract.lock.json", "bad.json", "-q"],
+        cwd=folder,
+        env=environment(PYTHONPATH=":".join(path)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (1, "", True) == (done.returncode, done.stderr, "best-first" in done.stdout)
