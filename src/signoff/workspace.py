@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
+import errno
 import os
+from typing import Final
 
 from signoff.errors import NotJudged
 from signoff.model import Subject, inconclusive
 from signoff.registry import Powers
 from signoff.status import Cause
 
-__all__ = ["workspace_of"]
+__all__ = ["NO_FILE", "OPENING", "workspace_of"]
+
+OPENING: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+"""How a file is opened that may be anything: without waiting, and without a terminal."""
+
+NO_FILE: Final = frozenset(
+    {
+        errno.EINVAL,
+        errno.EISDIR,
+        errno.ELOOP,
+        errno.EMLINK,  # a link, to some systems
+        errno.ENAMETOOLONG,
+        errno.ENODEV,
+        errno.ENOENT,
+        errno.ENOTDIR,
+        errno.ENXIO,
+        errno.EXDEV,
+    }
+)
+"""What the system says of a name under which there is no regular file below the folder."""
 
 
 def workspace_of(subject: Subject, powers: Powers) -> str:

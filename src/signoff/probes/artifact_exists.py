@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import re
@@ -24,11 +23,10 @@ from signoff.model import Evidence, Finding, Subject, failed, inconclusive, pass
 from signoff.params import MAX_ITEMS, MAX_TEXT, Kind
 from signoff.registry import Check, EvidenceReader, Powers, reads, verifier
 from signoff.status import Cause, Status
-from signoff.workspace import workspace_of
+from signoff.workspace import NO_FILE, OPENING, workspace_of
 
 HASH_S: Final = 120.0
 _PIECE: Final = 2**20
-_OPEN: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _CHECKSUM: Final = re.compile(r"(sha256|sha384|sha512):([0-9A-Fa-f]+)")
 _DIGEST: Final = re.compile(r"sha256:[0-9A-Fa-f]+")
 _DIGEST_LIKE: Final = re.compile(r"sha256:")
@@ -36,17 +34,6 @@ _REMOTE: Final = re.compile(r"https?://", re.IGNORECASE)
 _FILE: Final = re.compile(r"file://", re.IGNORECASE)
 _OUTSIDE: Final = ".."
 _MEMBERS: Final = {"ref", "kind", "checksum", "ext", "selector"}
-# What the system says of a name under which there is no such file below the folder.
-_ABSENT: Final = (
-    errno.EISDIR,
-    errno.ELOOP,
-    errno.ENAMETOOLONG,
-    errno.ENODEV,
-    errno.ENOENT,
-    errno.ENOTDIR,
-    errno.ENXIO,
-    errno.EXDEV,
-)
 
 
 class Artifact(Struct, frozen=True, kw_only=True):
@@ -203,9 +190,9 @@ def _lacks_file(artifact: Artifact, root: str, deadline: float) -> Finding | Non
         detail = f"evidence ref {shown(artifact.ref)} leaves the workspace."
         return Finding(status=Status.ERROR, detail=detail, cause=Cause.BAD_PARAMS)
     try:
-        handle = open_beneath(root, path, _OPEN)
+        handle = open_beneath(root, path, OPENING)
     except OSError as exc:
-        known = exc.errno in _ABSENT and Path(root).is_dir()
+        known = exc.errno in NO_FILE and Path(root).is_dir()
         return _missing(artifact) if known else _unreadable(artifact)
     except ValueError:  # a null, or a character that no file name can have
         return _missing(artifact)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import stat
@@ -22,26 +21,11 @@ from signoff.palette import Planes, Swatch, median_cut
 from signoff.params import Kind, Pointer, integer, number, text
 from signoff.registry import Check, Powers, reads, verifier
 from signoff.status import Cause
-from signoff.workspace import workspace_of
+from signoff.workspace import NO_FILE, OPENING, workspace_of
 
 _DATA_URI: Final = re.compile(r"data:image/[^;,\s]+(?:;[^;,\s]+)*;base64", re.IGNORECASE)
 _LONGEST_HEAD: Final = 256
-_OPENING: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
-# What opening says of a name that is no regular file below the folder.
-_NO_FILE: Final = frozenset(
-    {
-        errno.ENOENT,
-        errno.ENOTDIR,
-        errno.EISDIR,
-        errno.ELOOP,
-        errno.EMLINK,  # a link, to some systems
-        errno.EXDEV,
-        errno.ENXIO,
-        errno.ENODEV,
-        errno.ENAMETOOLONG,
-        errno.EINVAL,
-    }
-)
+_NO_LINK: Final = OPENING | os.O_NOFOLLOW
 
 
 def _read_color(value: JSON) -> RGB:
@@ -240,7 +224,7 @@ class _Source(Struct, frozen=True, kw_only=True):
             finally:
                 os.close(handle)
         except OSError as exc:
-            if exc.errno in _NO_FILE:
+            if exc.errno in NO_FILE:
                 self._no_image()
             _unreachable()
         except ValueError:  # a character that no file name can have
@@ -281,5 +265,5 @@ def _opened(folder: str, name: str) -> int:
     from signoff.document.beneath import open_beneath
 
     for above in PurePosixPath(name).parents:
-        os.close(open_beneath(folder, str(above), _OPENING | os.O_DIRECTORY))
-    return open_beneath(folder, name, _OPENING)
+        os.close(open_beneath(folder, str(above), _NO_LINK | os.O_DIRECTORY))
+    return open_beneath(folder, name, _NO_LINK)
