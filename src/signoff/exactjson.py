@@ -17,7 +17,7 @@ from typing import Any, Final, NoReturn
 
 from signoff.errors import JSONError
 from signoff.jsonlimits import Limits, deepest, has_long_digits, long_integer
-from signoff.jsonvalue import JSON, shown
+from signoff.jsonvalue import INTEGER_CHUNK, JSON, parse_integer, shown
 
 __all__ = ["decide", "read_exactly", "refuse"]
 
@@ -37,7 +37,6 @@ _LONE_SURROGATE = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
     r"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 )
-_CHUNK: Final = 500
 _WORDS: Final[dict[str, JSON]] = {"true": True, "false": False, "null": None}
 
 
@@ -94,7 +93,7 @@ def _hold_to_limits(data: bytes, limits: Limits) -> None:
 
 def _by_standard_library(data: bytes, text: str, limits: Limits) -> JSON:
     # Judged first, with no object kept: refusing a large text takes a third of the time so.
-    integer = _integer if has_long_digits(data, _CHUNK) else None
+    integer = parse_integer if has_long_digits(data, INTEGER_CHUNK) else None
     judge = JSONDecoder(
         object_pairs_hook=None if limits.last_key_wins else _no_duplicates,
         parse_float=_finite,
@@ -128,17 +127,6 @@ def _finite(literal: str) -> float:
     if not isfinite(value):
         raise JSONError(f"number out of range: {shown(literal)}")
     return value
-
-
-def _integer(literal: str) -> int:
-    digits = literal.lstrip("-")
-    if len(digits) <= _CHUNK:
-        return int(literal)
-    value = 0
-    for i in range(0, len(digits), _CHUNK):  # the interpreter may limit int() to 640 digits
-        chunk = digits[i : i + _CHUNK]
-        value = value * 10 ** len(chunk) + int(chunk)
-    return -value if literal[0] == "-" else value
 
 
 def _no_constant(word: str) -> NoReturn:
@@ -197,7 +185,7 @@ class _Reader:
         first = self.peek()
         if self.at > self.stop:
             raise _TooFar
-        if first in ("[", "{") and first:
+        if first in {"[", "{"}:
             if depth >= self.limits.max_depth:
                 self.refuse(f"nested deeper than {self.limits.max_depth} levels")
             self.at += 1
@@ -270,7 +258,7 @@ class _Reader:
     def integer(self, literal: str) -> int:
         if len(literal.lstrip("-")) > self.limits.max_digits:
             self.refuse(f"integer of more than {self.limits.max_digits} digits")
-        return _integer(literal)
+        return parse_integer(literal)
 
     def word(self) -> JSON:
         found = _WORD.match(self.text, self.at)

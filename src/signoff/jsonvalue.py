@@ -16,6 +16,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
 
 __all__ = [
+    "INTEGER_CHUNK",
     "JSON",
     "MISSING",
     "Missing",
@@ -27,6 +28,7 @@ __all__ = [
     "json_equal",
     "json_type",
     "number_text",
+    "parse_integer",
     "parse_pointer",
     "resolve",
     "shown",
@@ -47,6 +49,9 @@ class Missing(Enum):
 
 MISSING: Final = Missing.MISSING
 """Where there is no value, as opposed to ``None``, which is JSON's null."""
+
+INTEGER_CHUNK: Final = 500
+"""Digits that the interpreter converts at once under any limit of its own, which is 640 or more."""
 
 _EXACT_IN_DOUBLE: Final = 2**53
 _UNSAFE = re.compile(
@@ -228,6 +233,18 @@ def number_text(x: int | float) -> str:
         return _long_integer_text(int(x))
 
 
+def parse_integer(literal: str) -> int:
+    """The integer that decimal digits spell, however many, with at most a "-" before them."""
+    digits = literal.removeprefix("-")
+    if len(digits) <= INTEGER_CHUNK:
+        return int(literal)
+    value = 0
+    for i in range(0, len(digits), INTEGER_CHUNK):
+        chunk = digits[i : i + INTEGER_CHUNK]
+        value = value * 10 ** len(chunk) + int(chunk)
+    return -value if literal[0] == "-" else value
+
+
 def shown(text: str, limit: int = 200) -> str:
     r"""
     The text as it may appear inside a message: one line, bounded, nothing invisible at work.
@@ -309,6 +326,6 @@ def _scientific_text(first: str, rest: str, exponent: int) -> str:
 def _long_integer_text(x: int) -> str:
     sign, rest, chunks = "-" if x < 0 else "", abs(x), []
     while rest:
-        rest, chunk = divmod(rest, 10**500)
-        chunks.append(f"{chunk:0500d}")
+        rest, chunk = divmod(rest, 10**INTEGER_CHUNK)
+        chunks.append(f"{chunk:0{INTEGER_CHUNK}d}")
     return sign + "".join(reversed(chunks)).lstrip("0")

@@ -19,7 +19,7 @@ from ruamel import yaml
 
 from signoff.document.text import MAX_YAML_BYTES, decoded, fault_at
 from signoff.errors import TextError
-from signoff.jsonvalue import JSON, join_pointer, shown
+from signoff.jsonvalue import JSON, join_pointer, parse_integer, shown
 from signoff.strictjson import Limits
 
 __all__ = ["loads", "loads_placed"]
@@ -236,9 +236,4 @@ class _Builder:
 def _whole(text: str) -> int:
     if text[:2] in ("0o", "0x"):  # powers of two have no limit on digits
         return int(text, 0)
-    digits = text.lstrip("+-")
-    number = 0
-    for i in range(0, len(digits), 500):  # the interpreter may limit int() to 640 digits
-        chunk = digits[i : i + 500]
-        number = number * 10 ** len(chunk) + int(chunk)
-    return -number if text[0] == "-" else number
+    return parse_integer(text.removeprefix("+"))

@@ -68,16 +68,10 @@ class Survey(Struct, frozen=True, kw_only=True):
 def survey(schema: JSON, rules: SchemaRules) -> Survey:
     """What there is to know about a schema, under these rules."""
     if not isinstance(schema, dict | bool):
-        fault = Fault("", "must be object or boolean")
-        return Survey(faults=(fault,), warnings=(), subschemas=None, accepts_everything=False)
+        return _refused(Fault("", "must be object or boolean"))
     draft = _draft(schema)
     if draft is None:
-        return Survey(
-            faults=(_unknown_draft("/$schema"),),
-            warnings=(),
-            subschemas=None,
-            accepts_everything=False,
-        )
+        return _refused(_unknown_draft("/$schema"))
     look = _Look(schema, draft, rules)
     look.over()
     everything = look.claims_nothing()
@@ -92,6 +86,11 @@ def survey(schema: JSON, rules: SchemaRules) -> Survey:
         subschemas=None if size is None or size > MAX_EXPANSION else size,
         accepts_everything=everything,
     )
+
+
+def _refused(fault: Fault) -> Survey:
+    """What is known of a schema that cannot be looked at."""
+    return Survey(faults=(fault,), warnings=(), subschemas=None, accepts_everything=False)
 
 
 def _draft(schema: JSON) -> Draft | None:
