@@ -152,7 +152,7 @@ MAX_MODULE_LINES = 400
 MAX_FUNCTION_LINES = 40
 # All that a verdict comes from besides the checks: moving code among them hides nothing.
 AUDITED = ("status", "engine", "plan", "guard", "contract")
-MAX_AUDITED_LINES = 400
+MAX_AUDITED_LINES = 450
 
 _EXCUSE = re.compile(
     r"#\s*(?:type:\s*ignore|noqa)\b(?P<codes>\[[a-z, -]+\]|:\s*[A-Z]+\d+(?:,\s*[A-Z]+\d+)*)?"
