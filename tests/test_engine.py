@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from math import inf, nan
 from typing import Any
 
+import msgspec
 import pytest
 
 from signoff.contract import lock
@@ -29,6 +30,7 @@ from signoff.model import (
 )
 from signoff.registry import Check, Registry, Verifier
 from signoff.status import Cause, Outcome, Status
+from signoff.verifiers import STDLIB
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 OUTPUT = {"items": [1, 2]}
@@ -427,3 +429,20 @@ def test_interrupt_by_a_person_ends_the_run_without_a_verdict(wait: str) -> None
     assert "verdict" not in rest
     assert "KeyboardInterrupt" in errors
     assert 0 != process.returncode
+
+
+def test_factory_that_raises_is_an_error_of_its_criterion_alone() -> None:
+    def factory() -> Check:
+        raise ZeroDivisionError("no luck")
+
+    sound = Verifier(id="odd", factory=lambda: lambda _: passed("fine"), description="")
+    broken = msgspec.structs.replace(sound, factory=factory, engines=factory)
+    criteria = [{"id": "a", "verifier": "odd"}, {"id": "b", "verifier": "not_empty"}]
+    locked = lock({"id": "c", "criteria": criteria}, STDLIB | [sound])
+    report = Engine(STDLIB | [broken]).verify(locked, Subject(output=[1]))
+
+    assert ["Verifier threw: no luck", "Output is not empty."] == [
+        result.finding.detail for result in report.results
+    ]
+    assert Outcome.FAILED is report.verdict.outcome
+    assert "unknown" == report.engines["odd"]

@@ -291,8 +291,13 @@ def test_probe_stands_as_recorded(tmp_path: Path) -> None:
     probe = verifier("looks", passed("seen"))
     contract = decided(tmp_path / "run", probe)
     blind = verifier("looks", failed("not given the means"))
-    found = gated(tmp_path / "run", contract, registry=STDLIB | [blind], probes=Registry([blind]))
+    options = {"registry": STDLIB | [blind], "probes": Registry([blind])}
+    refused = gated(tmp_path / "run", contract, **options)
+    found = gated(tmp_path / "run", contract, allow=["recorded"], **options)
 
+    assert not refused.passed
+    problem = "stands as recorded and cannot be judged again, which is not allowed here"
+    assert (f'criterion "c-looks": {problem}',) == refused.problems
     assert found.passed
     assert ("c-looks",) == found.not_rechecked
     assert () == found.rechecked

@@ -53,6 +53,10 @@ def lock(
             faults += (_placed(fault, where, known=known) for fault in exc.faults)
         except NotInstalled as exc:
             faults.append(Fault(f"{where}/verifier", str(exc)))
+        except Exception as exc:  # noqa: BLE001  a factory from anywhere may raise anything
+            said = shown(f"{type(exc).__name__}: {exc}")
+            message = f'verifier "{shown(written.verifier)}" cannot be bound: {said}'
+            faults.append(Fault(f"{where}/verifier", message))
         else:
             criteria.append(criterion)
             warnings += (f"{criterion.id}: {text}" for text in getattr(check, "warnings", ()))

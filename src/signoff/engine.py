@@ -129,7 +129,8 @@ def judge(criteria: Iterable[Criterion], results: Iterable[Result]) -> Verdict:
     criteria at all is a failure, since nothing checked is not a pass.
     """
     results, required = tuple(results), [one.id for one in criteria if one.required]
-    if required and _all_hold(results, required):
+    held = {result.criterion for result in results if result.finding.status.holds}
+    if required and len(held) == len(results) and held.issuperset(required):
         return Verdict(outcome=Outcome.PASSED)
     worst: dict[str, Finding] = {}
     for result in results:
@@ -146,16 +147,6 @@ def judge(criteria: Iterable[Criterion], results: Iterable[Result]) -> Verdict:
         cause=next(decisive, Cause.NO_RESULT),
         blockers=tuple(id_ for id_, finding in answers if not finding.status.holds),
     )
-
-
-def _all_hold(results: Iterable[Result], required: Iterable[str]) -> bool:
-    """Every result holds and none that is required is lost: the usual case, seen at a glance."""
-    held = set()
-    for result in results:
-        if not result.finding.status.holds:
-            return False
-        held.add(result.criterion)
-    return held.issuperset(required)
 
 
 def _badness(finding: Finding) -> tuple[int, int]:

@@ -30,6 +30,7 @@ from signoff.strictjson import Limits
 
 __all__ = ["GateReport", "gate_run"]
 
+RECORDED: Final = "recorded"
 COMPARED: Final = ("detail", "at", "score", "cause", "data", "evidence")
 
 
@@ -78,8 +79,10 @@ def gate_run(
         output: Bytes that must be the recorded output; they are what is judged again.
         text: The output may be plain text.  Whoever ran ``verify`` chose how the output was
             read, and a text meets claims that its JSON would not.
-        allow: What the run may have made less strict, as its ``weakened`` names it.  That the
-            contract was locked when it verified needs no leave: the given one was locked.
+        allow: What the run may have made less strict, as its ``weakened`` names it, and
+            ``"recorded"``: a required criterion may stand as recorded where it cannot be
+            judged again.  That the contract was locked when it verified needs no leave:
+            the given one was locked.
         strict: A required criterion that only warns fails too.
         probes: The verifiers that touch the world; what they found stands as recorded.
 
@@ -102,6 +105,8 @@ def gate_run(
     again = _judged_again(engine, plan, run, subject, probes)
     problems += _unknown(plan, registry)
     problems += _differences(run.report, plan, again)
+    if RECORDED not in allow:
+        problems += _unproven(run.report, plan, again)
     if strict:
         problems += _warnings(run.report, plan)
     ids = tuple(criterion.id for criterion in plan.criteria)
@@ -166,6 +171,17 @@ def _judged_again(
     )
     results, _ = engine.judge(msgspec.structs.replace(plan, bound=chosen), subject)
     return {result.criterion: result.finding for result in results}
+
+
+def _unproven(report: Report, plan: Plan, again: Mapping[str, Finding]) -> Iterator[str]:
+    """Which passes rest on the record alone, which whoever writes the folder can write."""
+    for criterion in plan.criteria:
+        holds = report.result(criterion.id).finding.status.holds
+        if criterion.required and holds and criterion.id not in again:
+            yield (
+                f'criterion "{shown(criterion.id)}": stands as recorded and cannot be judged'
+                " again, which is not allowed here"
+            )
 
 
 def _unknown(plan: Plan, registry: Registry) -> Iterator[str]:

@@ -22,7 +22,7 @@ from signoff.model import Evidence, Finding, Subject
 from signoff.registry import Check
 from signoff.status import Cause, Status
 
-__all__ = ["always", "apart", "broken", "found_by", "has_bytes", "message_of"]
+__all__ = ["always", "apart", "broken", "found_by", "has_bytes", "message_of", "text_of"]
 
 MAX_DETAIL = 4_096
 MAX_SCORE = sys.float_info.max
@@ -71,6 +71,14 @@ def message_of(exc: BaseException, text: object) -> str:
     """What is told of an exception: what ``str`` made of it, else the name of its type."""
     name: str = type.__dict__["__name__"].__get__(type(exc))
     return f"Verifier threw: {shown(text if type(text) is str and text else name)}"
+
+
+def text_of(exc: BaseException) -> object:
+    """What ``str`` makes of an exception; None when that raises too."""
+    try:
+        return str(exc)
+    except Exception:  # noqa: BLE001  its author may do anything there
+        return None
 
 
 def has_bytes(output: JSON, canonical: bytes) -> bool:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
 from msgspec import Struct
 
 from signoff._version import __version__
 from signoff.contract import bind_criterion
 from signoff.errors import NotInstalled, ParamsError
-from signoff.guard import always, apart, broken
+from signoff.guard import always, apart, broken, message_of, text_of
 from signoff.jsonvalue import shown
 from signoff.lockfile import check_lock
 from signoff.model import Contract, Criterion, LockedContract
@@ -63,9 +64,7 @@ def prepare(locked: LockedContract, registry: Registry) -> Plan:
     contract = locked.contract
     engines = {"signoff": __version__}
     for verifier in _verifiers(contract, registry):
-        engines |= _provider(verifier)
-        if verifier.engines is not None:
-            engines |= verifier.engines()
+        engines |= _provider(verifier) | _engines(verifier)
     bound = tuple(_bound(criterion, registry) for criterion in contract.criteria)
     return Plan(
         locked=locked,
@@ -92,6 +91,16 @@ def _provider(verifier: Verifier) -> dict[str, str]:
     return {name: version} if name and not verifier.own else {}
 
 
+def _engines(verifier: Verifier) -> dict[str, str]:
+    """The programs that a verifier says decide; what cannot be told is told as unknown."""
+    if verifier.engines is None:
+        return {}
+    try:
+        return msgspec.convert(verifier.engines(), dict[str, str])
+    except Exception:  # noqa: BLE001  a verifier from anywhere may do anything there
+        return {verifier.id: "unknown"}
+
+
 def _changes(locked: LockedContract, registry: Registry) -> Iterator[str]:
     """Which verifiers come from elsewhere, or in another version, than when they were locked."""
     changed: dict[tuple[str, str], list[str]] = {}
@@ -113,4 +122,6 @@ def _bound(criterion: Criterion, registry: Registry) -> Bound:
         check = always(broken(f"{exc}.", cause))
     except NotInstalled as exc:
         check = always(broken(f"{exc}.", Cause.NOT_INSTALLED))
+    except Exception as exc:  # noqa: BLE001  a factory from anywhere may raise anything
+        check = always(broken(message_of(exc, text_of(exc))))
     return Bound(criterion=criterion, check=check if own else apart(check), own=own)

@@ -207,7 +207,7 @@ def test_plug_in_that_cannot_be_imported_is_one_sentence(site: Path) -> None:
     assert 0 == call("verify", "contract.yaml", "good.json").code
 
 
-@pytest.mark.parametrize("raised", ["SystemExit(0)", "BaseException", "ValueError"])
+@pytest.mark.parametrize("raised", ["SystemExit(0)", "BaseException"])
 @pytest.mark.parametrize("where", ["factory", "engines", "rewrite"])
 def test_verifier_that_ends_the_process_never_reads_as_a_pass(
     house: Path, raised: str, where: str
@@ -232,6 +232,28 @@ def test_verifier_that_ends_the_process_never_reads_as_a_pass(
     assert (2, "") == (called.code, called.out)
     assert f"signoff: stopped by an unexpected {raised.partition('(')[0]}" in called.err
     assert "unusable_request" == call(*argv, "--json").json["error"]["kind"]
+
+
+@pytest.mark.parametrize("where", ["factory", "rewrite"])
+def test_verifier_that_cannot_be_bound_is_a_fault(house: Path, where: str) -> None:
+    wrote(
+        house,
+        "breaks.py",
+        "from msgspec.structs import replace\n"
+        "from signoff import passed, verifier\n"
+        "def broken(*_):\n"
+        "    raise ValueError('no such table')\n"
+        "@verifier\n"
+        "def breaks():\n"
+        f"    return broken() if {where == 'factory'} else lambda _: passed('fine')\n"
+        f"if {where != 'factory'}:\n"
+        f"    breaks = replace(breaks, {where}=broken)\n",
+    )
+    wrote(house, "breaks.yaml", "id: c\ncriteria:\n- {id: a, verifier: breaks}\n")
+    called = call("verify", "breaks.yaml", "hello.json", "--with", "breaks:breaks")
+
+    assert (2, "") == (called.code, called.out)
+    assert 'verifier "breaks" cannot be bound: ValueError: no such table' in called.err
 
 
 # -- the workspace --
@@ -285,13 +307,18 @@ def test_checks_are_told_the_workspace(house: Path) -> None:
         assert f"{place} {place}" == results[0]["finding"]["detail"]
 
 
-def test_configuration_in_the_workspace_is_a_warning_of_the_report(house: Path) -> None:
+def test_configuration_in_the_workspace_must_be_named(house: Path) -> None:
     wrote(house, "signoff.toml", "[limits]\nmax_depth = 9\n")
     argv = ["verify", "contract.lock.json", "good.json", "--json", "--workspace"]
+    refused = call(*argv, ".")
+    named = call(*argv, ".", "--config", "signoff.toml")
 
-    assert ["signoff.toml lies in the workspace, where the work could change it"] == call(
-        *argv, "."
-    ).json["warnings"]
+    assert 2 == refused.code
+    assert "signoff.toml lies in the workspace" in refused.json["error"]["message"]
+    assert 0 == call(*argv, ".", "--no-config").code
+    assert ["signoff.toml lies in the workspace, where the work could change it"] == named.json[
+        "warnings"
+    ]
     (house / "work").mkdir()
     assert [] == call(*argv, "work").json["warnings"]
 

@@ -17,6 +17,7 @@ import click
 from msgspec import Struct
 
 from signoff.cli.commands import FileName
+from signoff.cli.exits import Refusal
 from signoff.cli.reading import own_registry
 from signoff.jsonvalue import shown
 from signoff.registry import EvidenceReader, Powers, Registry
@@ -34,11 +35,13 @@ class Choice(Struct, frozen=True, kw_only=True, dict=True):
 
     Args:
         file: The configuration's file; None where there is none.
+        named: The file was named, rather than found in the current folder.
         modules: What ``--with`` names.
         plugins: What ``--plugin`` names.
     """
 
     file: str | None = None
+    named: bool = False
     modules: tuple[str, ...] = ()
     plugins: tuple[str, ...] = ()
 
@@ -65,6 +68,7 @@ class Choice(Struct, frozen=True, kw_only=True, dict=True):
         Raises:
             Refusal: Something that was named cannot be used.
         """
+        self._require_trusted(workspace)
         if self.config is None:
             return own_registry().with_powers(Powers(workspace=workspace, store=store))
         from signoff.cli.configured import registry_of  # only where something is configured
@@ -80,11 +84,21 @@ class Choice(Struct, frozen=True, kw_only=True, dict=True):
 
     def warnings(self, workspace: Path | None) -> tuple[str, ...]:
         """What a reader of the report should know of the configuration."""
-        if not self.file or not workspace:
+        if not self.file or not self._lies_in(workspace):
             return ()
-        inside = Path(self.file).resolve().is_relative_to(workspace.resolve())
-        told = f"{shown(self.file)} lies in the workspace, where the work could change it"
-        return (told,) if inside else ()
+        return (f"{shown(self.file)} lies in the workspace, where the work could change it",)
+
+    def _require_trusted(self, workspace: Path | None) -> None:
+        if self.file and not self.named and self._lies_in(workspace):
+            raise Refusal(
+                f"{shown(self.file)} lies in the workspace, where the work could change it",
+                next_step="name it with --config if it can be trusted, or give --no-config",
+            )
+
+    def _lies_in(self, workspace: Path | None) -> bool:
+        if not self.file or workspace is None:
+            return False
+        return Path(self.file).resolve().is_relative_to(workspace.resolve())
 
 
 def choosing(*, looks: bool = True) -> Callable[[Callable[..., int]], Callable[..., int]]:
@@ -107,7 +121,9 @@ def choosing(*, looks: bool = True) -> Callable[[Callable[..., int]], Callable[.
             found = FILE if looks and not no_config and os.path.lexists(FILE) else None
             if config and no_config:
                 raise click.UsageError("--config and --no-config exclude each other")
-            choice = Choice(file=config or found, modules=modules, plugins=plugins)
+            choice = Choice(
+                file=config or found, named=bool(config), modules=modules, plugins=plugins
+            )
             return function(*args, choice=choice, **others)
 
         chosen: Callable[..., int] = update_wrapper(command, function)

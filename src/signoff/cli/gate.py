@@ -13,7 +13,13 @@ from signoff.cli.choosing import Choice, choosing
 from signoff.cli.commands import Command, FileName, json_option
 from signoff.cli.door import strict_option
 from signoff.cli.exits import Exit
-from signoff.cli.outfile import remove_stale, require_apart, require_outside, write_file
+from signoff.cli.outfile import (
+    remove_stale,
+    require_apart,
+    require_elsewhere,
+    require_outside,
+    write_file,
+)
 from signoff.cli.progress import Progress
 from signoff.cli.reading import open_contract, open_output
 from signoff.cli.report_text import Shown, report_lines, verdict_line
@@ -51,7 +57,7 @@ Examples:
     "--allow",
     multiple=True,
     metavar="WORD",
-    help="What may have been less strict, such as duplicate_keys_last; repeatable.",
+    help="What may have been less strict, or recorded: probes need not be run again; repeatable.",
 )
 @choosing(looks=False)
 @strict_option
@@ -89,6 +95,7 @@ def command(
         require_apart(junit, [name for name in (contract, output) if name], option="--junit")
         require_outside(folder, [junit])
         remove_stale(junit)
+    require_elsewhere(contract, folder)
     registry = choice.registry()
     locked = open_contract(contract, registry).locked
     data = open_output(output, terminal, max_bytes=MAX_OUTPUT_BYTES) if output else None
@@ -147,6 +154,8 @@ def _print(
         return
     for line in report_lines(found.report, contract, terminal.out, output=_recorded(folder)):
         terminal.out.line(line)
+    for warning in found.report.warnings:
+        terminal.note(shown(warning, MAX_PROBLEM))
     for id_ in found.not_rechecked:
         terminal.note(f"{shown(id_)} stands as recorded; it cannot be judged again here")
     terminal.out.line(verdict_line(found.report, contract, terminal.out, strict=strict))

@@ -17,7 +17,14 @@ from signoff.cli.exits import Exit, Refusal
 from signoff.folder import Folder, Unfinished, reason
 from signoff.jsonvalue import shown
 
-__all__ = ["held_back", "remove_stale", "require_apart", "require_outside", "write_file"]
+__all__ = [
+    "held_back",
+    "remove_stale",
+    "require_apart",
+    "require_elsewhere",
+    "require_outside",
+    "write_file",
+]
 
 
 def require_apart(target: str, sources: Iterable[str], *, option: str) -> None:
@@ -45,9 +52,23 @@ def require_outside(folder: str, names: Iterable[str]) -> None:
     for name in names:
         if name != "-" and _is_inside(name, folder):
             raise Refusal(
-                f"{shown(name)} is inside {shown(folder)}, which a run clears first",
-                next_step="keep it elsewhere, or give --out another folder",
+                f"{shown(name)} is inside {shown(folder)}, which holds a run and nothing else",
+                next_step="keep it elsewhere",
             )
+
+
+def require_elsewhere(contract: str, folder: str) -> None:
+    """
+    Nothing, if the contract is not in the run that it is to judge.
+
+    Raises:
+        Refusal: It is.
+    """
+    if folder and _is_inside(contract, folder):
+        raise Refusal(
+            f"{shown(contract)} is inside {shown(folder)}, the run that it is to judge",
+            next_step="take the contract from where the work could not change it",
+        )
 
 
 def remove_stale(path: str) -> None:
