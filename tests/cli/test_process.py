@@ -35,6 +35,17 @@ def test_entry_point_prints_and_exits(folder: Path) -> None:
     assert b'"outcome": "failed"' in done.stdout
 
 
+def test_variable_for_completion_judges_nothing_away(folder: Path) -> None:
+    for instruction in ("bash_source", "bash_complete"):
+        shown = started(
+            "verify", "absent.json", "absent.json",
+            env=environment(_SIGNOFF_COMPLETE=instruction),
+        )  # fmt: skip
+
+        assert 2 == shown.returncode
+        assert b"no such file" in shown.stderr
+
+
 def test_pipe_has_no_colours(folder: Path) -> None:
     done = started("verify", LOCK, "bad.json")
 

@@ -26,7 +26,8 @@ COMPLETION: Final = "_SIGNOFF_COMPLETE"
 def main() -> NoReturn:
     """Run the command in ``sys.argv`` and end the process with its exit code."""
     _open_standard_handles()
-    if COMPLETION in os.environ:
+    # A shell asks without arguments; a variable that is left over must judge nothing away.
+    if COMPLETION in os.environ and not sys.argv[1:]:
         sys.exit(_complete(os.environ[COMPLETION]))
     stdin = None if sys.stdin is None else sys.stdin.buffer
     try:
