@@ -59,7 +59,7 @@ _SKETCH: Final = bytes.maketrans(
 _is_odd: Final = (1).__and__
 _EXPONENT = re.compile(rb"[0-9]e-?[0-9]")
 # From the first such character on; the colon follows keys alone.
-_HIGH_TEXT = re.compile(rb'[\xee-\xf4](?:[^"\\]++|\\.)*+"(:)?')
+_HIGH_TEXT = re.compile(rb'[\xee-\xf4](?>(?:[^"\\]++|\\.)*)"(:)?')
 
 
 def canonical_bytes(value: JSON) -> bytes:

@@ -27,7 +27,7 @@ _CLOSELY: Final = 256 * 2**10
 
 _SPACE = re.compile(r"[ \t\n\r]*+")
 _STRING_SO_FAR = re.compile(
-    r'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+'
+    r'"[^"\\\x00-\x1f]*+(?>(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*)'
 )
 _STRING = re.compile(_STRING_SO_FAR.pattern + '"')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(\.[0-9]++)?([eE][+-]?[0-9]++)?(?![0-9A-Za-z_.+-])")

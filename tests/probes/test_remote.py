@@ -533,10 +533,10 @@ def test_nothing_is_configured_until_somebody_does() -> None:
         lock(contract(), PROBES)
 
 
-def test_anything_but_a_service_is_the_fault_of_the_program() -> None:
+def test_anything_but_a_service_is_named_where_it_is_asked() -> None:
     odd = PROBES.with_powers(Powers(services={"judge": {"url": "https://judge.example/"}}))
 
-    with pytest.raises(TypeError, match="must hold Service, got dict"):
+    with pytest.raises(ContractError, match="must hold Service, got dict"):
         lock(contract(), odd)
 
 

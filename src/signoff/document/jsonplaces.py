@@ -17,9 +17,9 @@ from signoff.jsonvalue import parse_pointer
 __all__ = ["JSONPlaces"]
 
 _BLANK = re.compile(r"[ \t\r\n]*+")
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
+_STRING = re.compile(r'"(?>(?:[^"\\]|\\.)*)"')
 _SCALAR = re.compile(r"[^,\]} \t\r\n]++")
-_NESTING = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]')
+_NESTING = re.compile(r'"(?>(?:[^"\\]|\\.)*)"|[\[\]{}]')
 
 # Offsets of key and value by key; of values by index.
 _Inside: TypeAlias = "dict[str, tuple[int, int]] | array[int]"

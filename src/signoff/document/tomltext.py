@@ -25,15 +25,15 @@ __all__ = ["loads"]
 _DEFAULT: Final = Limits(max_bytes=MAX_TOML_BYTES)
 # Strings and comments whole, also when they have no end; then what opens, closes, joins or parts.
 _TOKEN = re.compile(
-    r'"""(?:[^"\\]|\\.|"(?!""))*+(?:"{3,5}|\Z|\\)'
-    r"|'''(?:[^']|'(?!''))*+(?:'{3,5}|\Z)"
-    r'|"(?:[^"\\\n]|\\.)*+"?'
+    r'"""(?>(?:[^"\\]|\\.|"(?!""))*)(?:"{3,5}|\Z|\\)'
+    r"|'''(?>(?:[^']|'(?!''))*)(?:'{3,5}|\Z)"
+    r'|"(?>(?:[^"\\\n]|\\.)*)"?'
     r"|'[^'\n]*+'?"
     r"|#[^\n]*+|[\[\]{}.=,\n]",
     re.DOTALL,
 )
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
-_LONG_DIGITS = re.compile(r"(?<![0-9A-Za-z_.])[-+]?[0-9](?:_?[0-9])*+(?![.eE0-9])")
+_LONG_DIGITS = re.compile(r"(?<![0-9A-Za-z_.])[-+]?[0-9](?>(?:_?[0-9])*)(?![.eE0-9])")
 _INDENT = re.compile(r"\s*+")
 _WRITTEN = re.compile(r"[^\s,\]}#]*")
 # The parser's words where they say less than a person needs.
