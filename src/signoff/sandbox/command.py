@@ -6,15 +6,25 @@ They say what is to be run and what came of it; nothing here starts anything.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Final
+from types import TracebackType
+from typing import Final, Protocol, Self
 
 from msgspec import Struct
 
 from signoff.model import Isolation
 
-__all__ = ["DEFAULT_TIMEOUT_S", "MAX_OUTPUT_BYTES", "Captured", "Command", "Ended", "Limits"]
+__all__ = [
+    "DEFAULT_TIMEOUT_S",
+    "MAX_OUTPUT_BYTES",
+    "Captured",
+    "Command",
+    "Completed",
+    "Ended",
+    "Limits",
+    "Runner",
+]
 
 DEFAULT_TIMEOUT_S: Final = 600.0
 MAX_OUTPUT_BYTES: Final = 256 * 2**20
@@ -117,3 +127,67 @@ class Captured(Struct, frozen=True, kw_only=True):
     def omitted(self) -> int:
         """Bytes between head and tail that were not kept."""
         return self.size - len(self.head) - len(self.tail)
+
+
+class Completed(Struct, frozen=True, kw_only=True):
+    """
+    How a command ended, and what it left; use it in a ``with``, or close it.
+
+    Args:
+        ended: How it ended.
+        exit_code: Its exit code, where it ended by itself.
+        signal: Name of the signal that ended it, such as ``SIGSEGV``.
+        elapsed_s: Seconds from its start, by the monotonic clock.
+        stdout: What it printed on standard output.
+        stderr: What it printed on standard error.
+        left_processes: Processes that still ran when it had ended; they were killed.
+        isolation: Level under which it ran; None when it was not started.
+        missing: What the level should give and this machine does not, a sentence each.
+        reason: Why it was not started, or how the sandbox broke, in one sentence; else ``""``.
+        workspace: Folder that holds the workspace as the command left it, to read beneath
+            until this is closed; None without one.
+        release: Gives up the workspace as it was left.
+    """
+
+    ended: Ended
+    exit_code: int | None = None
+    signal: str | None = None
+    elapsed_s: float = 0.0
+    stdout: Captured = Captured()
+    stderr: Captured = Captured()
+    left_processes: int = 0
+    isolation: Isolation | None = None
+    missing: tuple[str, ...] = ()
+    reason: str = ""
+    workspace: str | None = None
+    release: Callable[[], None] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, at: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give up the workspace as it was left; more than once does nothing."""
+        if self.release is not None:
+            self.release()
+
+
+class Runner(Protocol):
+    """What runs commands; ``Sandbox`` is the one there is."""
+
+    @property
+    def scratch(self) -> str:
+        """Folder for temporary files, removed with the runner, also when it is killed."""
+        ...
+
+    def run(self, command: Command) -> Completed:
+        """Run a command to its end; never raises for what it does."""
+        ...
+
+    def requiring(self, level: Isolation) -> Runner:
+        """The same, refusing to run anything below a level."""
+        ...
