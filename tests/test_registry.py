@@ -13,11 +13,10 @@ from signoff.contract import lock
 from signoff.engine import Engine
 from signoff.errors import DuplicateVerifier, ParamsError
 from signoff.model import Finding, Subject, passed
+from signoff.params import MAX_PARAMS_BYTES, MAX_PARAMS_DEPTH
 from signoff.probes import PROBES
 from signoff.registry import (
     EACH,
-    MAX_PARAMS_BYTES,
-    MAX_PARAMS_DEPTH,
     Check,
     Powers,
     Registry,

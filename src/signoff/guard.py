@@ -64,7 +64,11 @@ def found_by(answer: object, *, own: bool) -> Finding:
         answer = vars(answer).get("finding")
     if not _is_finding(answer) or not (own or _can_be_kept(answer)):
         return broken("Verifier returned no finding.")
-    return answer if own else replace(answer, detail=shown(answer.detail, MAX_DETAIL))
+    if own:
+        return answer
+    # Under what a command ran is known to those alone who start it with signoff's own means.
+    unproven = {"isolation": None, "assurance": None, "missing": ()}
+    return replace(answer, detail=shown(answer.detail, MAX_DETAIL), **unproven)
 
 
 def message_of(exc: BaseException, text: object) -> str:

@@ -9,7 +9,7 @@ does.  A finding is what a check says; a result says which criterion it answers.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
@@ -21,6 +21,8 @@ from signoff.status import Cause, Outcome, Status
 from signoff.strictjson import Limits, loads_canonical
 
 __all__ = [
+    "ASSURANCES",
+    "Assurance",
     "Contract",
     "Criterion",
     "Evidence",
@@ -42,6 +44,9 @@ __all__ = [
 
 DEFAULT_LIMITS = Limits()
 Isolation = Literal["L0", "L1", "L2", "L3"]
+Assurance = Literal["exit_code", "report", "report+canaries"]
+ASSURANCES: tuple[Assurance, ...] = get_args(Assurance)
+"""What shows that a command did what it was to do, weakest first."""
 
 
 class Criterion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -151,6 +156,9 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
         cause: Why it could not be established, where that is so.
         evidence: What backs the finding.
         data: Further facts as JSON.
+        isolation: Level under which a command ran for it; None when none was started.
+        assurance: What shows that the command did what it was to do, likewise.
+        missing: What that level should give and the machine does not, a sentence each.
     """
 
     status: Status
@@ -160,6 +168,9 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cause: Cause | None = None
     evidence: tuple[Evidence, ...] = ()
     data: Any = None
+    isolation: Isolation | None = None
+    assurance: Assurance | None = None
+    missing: tuple[str, ...] = ()
 
 
 def passed(detail: str) -> Finding:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
+from signoff.canonical import canonical_bytes
 from signoff.errors import ParamsError
 from signoff.jsonvalue import JSON, is_number, number_text, parse_pointer
 
@@ -32,12 +33,18 @@ __all__ = [
     "choice",
     "crossed",
     "field_name",
+    "has_big_integer",
     "integer",
     "kind_of",
     "number",
+    "require_shallow",
+    "require_small",
     "text",
 ]
 
+MAX_PARAMS_BYTES = 262_144
+MAX_PARAMS_DEPTH = 64
+MAX_SAFE_INTEGER = 2**53 - 1
 MAX_TEXT = 4_096
 MAX_ITEMS = 1_000
 
@@ -275,6 +282,51 @@ def crossed(low: float | None, high: float | None, low_name: str, high_name: str
             f"params.{low_name} {number_text(low)} is above params.{high_name} {number_text(high)}",
             where=f"/{low_name}",
         )
+
+
+def require_small(params: Mapping[str, JSON]) -> None:
+    """
+    Refuse the params of a criterion that are too many bytes.
+
+    Raises:
+        ParamsError: They are.
+    """
+    if len(canonical_bytes(dict(params))) > MAX_PARAMS_BYTES:
+        raise ParamsError(f"params is larger than {MAX_PARAMS_BYTES} bytes in canonical form")
+
+
+def require_shallow(params: Mapping[str, JSON]) -> None:
+    """
+    Refuse the params of a criterion that are nested too deep.
+
+    Raises:
+        ParamsError: They are.
+    """
+    if _is_deeper(list(params.values()), MAX_PARAMS_DEPTH):
+        raise ParamsError(f"params is nested deeper than {MAX_PARAMS_DEPTH} levels")
+
+
+def _is_deeper(values: Iterable[JSON], levels: int) -> bool:
+    """Some array or object among the values lies deeper than that; the values are one level."""
+    inner = [value for value in values if type(value) in {list, dict}]
+    if not inner:
+        return False
+    return levels == 1 or any(
+        _is_deeper(value.values() if type(value) is dict else value, levels - 1)  # type: ignore[arg-type]  # lists and dicts
+        for value in inner
+    )
+
+
+def has_big_integer(value: JSON) -> bool:
+    """Somewhere in a value is an integer that a double may not hold."""
+    if type(value) is float:
+        # Whole decimals below 1e21 are written as integers in canonical form.
+        return MAX_SAFE_INTEGER < abs(value) < 1e21
+    if type(value) is int:
+        return abs(value) > MAX_SAFE_INTEGER
+    if type(value) is list:
+        return any(map(has_big_integer, value))
+    return type(value) is dict and any(map(has_big_integer, value.values()))
 
 
 BOOLEAN = _exactly(bool, "boolean", "boolean")

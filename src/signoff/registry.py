@@ -18,15 +18,15 @@ from typing import Any, Protocol, TypeVar, get_type_hints, overload
 import msgspec
 
 from signoff._version import __version__
-from signoff.canonical import canonical_bytes
 from signoff.errors import DuplicateVerifier, Fault, ParamsError
 from signoff.jsonvalue import JSON, join_pointer, shown
-from signoff.model import Finding, Subject
-from signoff.params import Kind, kind_of
+from signoff.model import Finding, Isolation, Subject
+from signoff.params import Kind, has_big_integer, kind_of, require_shallow, require_small
 
 __all__ = [
     "EACH",
     "Check",
+    "CommandRunner",
     "EvidenceReader",
     "FieldPath",
     "Param",
@@ -34,13 +34,11 @@ __all__ = [
     "Registry",
     "Verifier",
     "reads",
+    "starts_commands",
     "verifier",
 ]
 
-MAX_PARAMS_BYTES = 262_144
-MAX_PARAMS_DEPTH = 64
 INJECTED = ("powers", "criterion")
-MAX_SAFE_INTEGER = 2**53 - 1
 
 Check = Callable[[Subject], Finding]
 Loader = Callable[[], "Verifier"]
@@ -55,6 +53,27 @@ class EvidenceReader(Protocol):
         ...
 
 
+class CommandRunner(Protocol):
+    """
+    What a probe needs to start commands: ``sandbox.command.Runner``, as far as its types go.
+
+    Naming those here would make every contract pay for what few of them use.
+    """
+
+    @property
+    def scratch(self) -> str:
+        """Folder for temporary files."""
+        ...
+
+    def run(self, command: Any) -> Any:
+        """Run a ``Command`` to its end; gives a ``Completed``."""
+        ...
+
+    def requiring(self, level: Isolation) -> CommandRunner:
+        """The same, refusing to run anything below a level."""
+        ...
+
+
 class Powers(msgspec.Struct, frozen=True, kw_only=True):
     """
     What checks may use beyond the subject; nothing until an operator gives it.
@@ -65,6 +84,8 @@ class Powers(msgspec.Struct, frozen=True, kw_only=True):
         services: Remote verifier services by name.
         embedders: Functions from texts to vectors, by name.
         predicates: Functions from ``(value, args)`` to a boolean or a finding, by name.
+        sandbox: Runs commands; a ``Sandbox``.
+        python: The interpreter that runs tests; None to look for one.
         max_image_pixels: Largest image that is decoded.
         max_image_bytes: Largest file of an image.
     """
@@ -74,6 +95,8 @@ class Powers(msgspec.Struct, frozen=True, kw_only=True):
     services: Mapping[str, Any] = {}
     embedders: Mapping[str, Callable[..., Any]] = {}
     predicates: Mapping[str, Callable[..., Any]] = {}
+    sandbox: CommandRunner | None = None
+    python: str | None = None
     max_image_pixels: int = 40_000_000
     max_image_bytes: int = 16_777_216
 
@@ -99,6 +122,16 @@ def reads(check: C, *paths: FieldPath) -> C:
     """
     check.reads = paths  # type: ignore[attr-defined]  # functions carry attributes
     return check
+
+
+def starts_commands(check: C) -> C:
+    """
+    The same check, saying that it starts commands and reads nothing of the output.
+
+    Such checks wait for processes, so that several of them may run at the same time.
+    """
+    check.starts_commands = True  # type: ignore[attr-defined]  # functions carry attributes
+    return reads(check)
 
 
 class Param(msgspec.Struct, frozen=True, kw_only=True):
@@ -171,14 +204,14 @@ class Verifier(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             ParamsError: With every fault of the parameters, places relative to ``params``.
             NotInstalled: It needs an optional package.
         """
-        _bounded(params)
+        require_small(params)
         if self.free_params:
-            _shallow(params)
+            require_shallow(params)
             return self.factory(dict(params))
         values, faults = self._read(params)
         if faults:
             raise ParamsError(tuple(faults))
-        _shallow(params)
+        require_shallow(params)
         given = {"powers": powers, "criterion": criterion}
         return self.factory(**values, **{name: given[name] for name in self.injected})
 
@@ -201,7 +234,7 @@ class Verifier(msgspec.Struct, frozen=True, kw_only=True, dict=True):
                     faults.append(Fault("", param.kind.absent.format(name=name)))
                 continue
             place, value = join_pointer("", name), params[name]
-            if _has_big_integer(value):
+            if has_big_integer(value):
                 message = f"params.{name} has an integer beyond 2^53-1; write it as a string"
                 faults.append(Fault(place, message))
                 continue
@@ -212,38 +245,6 @@ class Verifier(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             except ValueError:
                 faults.append(Fault(place, param.kind.wrong(name)))
         return values, faults
-
-
-def _bounded(params: Mapping[str, JSON]) -> None:
-    if len(canonical_bytes(dict(params))) > MAX_PARAMS_BYTES:
-        raise ParamsError(f"params is larger than {MAX_PARAMS_BYTES} bytes in canonical form")
-
-
-def _shallow(params: Mapping[str, JSON]) -> None:
-    if _is_deeper(list(params.values()), MAX_PARAMS_DEPTH):
-        raise ParamsError(f"params is nested deeper than {MAX_PARAMS_DEPTH} levels")
-
-
-def _is_deeper(values: Iterable[JSON], levels: int) -> bool:
-    """Some array or object among the values lies deeper than that; the values are one level."""
-    inner = [value for value in values if type(value) in {list, dict}]
-    if not inner:
-        return False
-    return levels == 1 or any(
-        _is_deeper(value.values() if type(value) is dict else value, levels - 1)  # type: ignore[arg-type]  # lists and dicts
-        for value in inner
-    )
-
-
-def _has_big_integer(value: JSON) -> bool:
-    if type(value) is float:
-        # Whole decimals below 1e21 are written as integers in canonical form.
-        return MAX_SAFE_INTEGER < abs(value) < 1e21
-    if type(value) is int:
-        return abs(value) > MAX_SAFE_INTEGER
-    if type(value) is list:
-        return any(map(_has_big_integer, value))
-    return type(value) is dict and any(map(_has_big_integer, value.values()))
 
 
 @overload

@@ -103,6 +103,12 @@ export interface Finding {
   readonly evidence?: readonly (Evidence)[];
   /** Further facts as JSON. */
   readonly data?: Json;
+  /** Level under which a command ran for it; null when none was started. */
+  readonly isolation?: "L0" | "L1" | "L2" | "L3" | null;
+  /** What shows that the command did what it was to do, likewise. */
+  readonly assurance?: "exit_code" | "report" | "report+canaries" | null;
+  /** What that level should give and the machine does not, a sentence each. */
+  readonly missing?: readonly (string)[];
 }
 
 /** What a whole contract comes to, best first. */
