@@ -44,6 +44,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "embedder",
         "folder",
         "evidence",
+        "junit_report",
         "document.text",
         "document.beneath",
         "document.filebytes",

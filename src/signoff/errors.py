@@ -19,6 +19,7 @@ Every exception that signoff raises, in one tree.
     ├── NoAnswer             a service did not answer: knows whether it was late
     ├── BadAnswer            a service answered what it may not
     ├── NotJudged            a check ends early with the finding it carries
+    ├── ReportError          a test report cannot be used
     ├── EvidenceMissing      no bytes for a digest
     ├── EvidenceCorrupt      bytes that do not have their digest
     ├── RunUnwritable        a run directory cannot be written
@@ -52,6 +53,7 @@ __all__ = [
     "NotJudged",
     "ParamsError",
     "PluginError",
+    "ReportError",
     "RunUnreadable",
     "RunUnwritable",
     "SchemaError",
@@ -275,6 +277,10 @@ class NotJudged(SignoffError):
     def __init__(self, finding: Any) -> None:
         super().__init__(getattr(finding, "detail", ""))
         self.finding = finding
+
+
+class ReportError(SignoffError, ValueError):
+    """A test report cannot be used; says why of ``it``, the report, without a full stop."""
 
 
 class EvidenceMissing(SignoffError):
