@@ -60,7 +60,16 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "schema_param",
     ),
     "registry": ("registry", "foreign"),
-    "checks": ("folding", "items", "workspace", "verifiers.*", "verifiers", "probes.*", "probes"),
+    "checks": (
+        "folding",
+        "items",
+        "workspace",
+        "command_finding",
+        "verifiers.*",
+        "verifiers",
+        "probes.*",
+        "probes",
+    ),
     "judgement": (
         "draft",
         "lockfile",
