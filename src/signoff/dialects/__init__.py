@@ -1,0 +1,1 @@
+"""Dialects: pure translators between foreign documents and the nouns of signoff."""
