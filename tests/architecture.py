@@ -130,6 +130,7 @@ LAZY = (
     "geographiclib",
     "importlib.metadata",
     "jsonschema_rs",
+    "psycopg",
     "re2",
     "resource",
     "ruamel",

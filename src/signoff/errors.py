@@ -24,6 +24,8 @@ Every exception that signoff raises, in one tree.
     ├── EvidenceCorrupt      bytes that do not have their digest
     ├── RunUnwritable        a run directory cannot be written
     ├── RunUnreadable        a run directory proves nothing: carries why
+    ├── DatabaseUnusable     what keeps a ledger cannot be opened, read or written
+    ├── LedgerCorrupt        a ledger is not what was written: carries the place
     └── VerdictError         the verdict is not a pass: carries the report
 
 ``VerdictError`` is the only one that speaks of the judged work; all others say
@@ -40,12 +42,14 @@ __all__ = [
     "BadAnswer",
     "ConfigError",
     "ContractError",
+    "DatabaseUnusable",
     "DocumentError",
     "DuplicateVerifier",
     "EvidenceCorrupt",
     "EvidenceMissing",
     "Fault",
     "JSONError",
+    "LedgerCorrupt",
     "LockCorrupt",
     "NoAnswer",
     "NotGiven",
@@ -316,6 +320,24 @@ class RunUnreadable(SignoffError):
     def __init__(self, problems: tuple[str, ...]) -> None:
         super().__init__("; ".join(problems))
         self.problems = problems
+
+
+class DatabaseUnusable(SignoffError):
+    """What keeps a ledger cannot be opened, read or written; nothing of it was acknowledged."""
+
+
+class LedgerCorrupt(SignoffError):
+    """
+    A ledger is not what was written.
+
+    Args:
+        message: What is wrong, without a full stop.
+        seq: Number of the event where it shows.
+    """
+
+    def __init__(self, message: str, *, seq: int) -> None:
+        super().__init__(f"seq {seq}: {message}")
+        self.seq = seq
 
 
 class VerdictError(SignoffError):
