@@ -26,6 +26,9 @@ Every exception that signoff raises, in one tree.
     ├── RunUnreadable        a run directory proves nothing: carries why
     ├── DatabaseUnusable     what keeps a ledger cannot be opened, read or written
     ├── LedgerCorrupt        a ledger is not what was written: carries the place
+    ├── VerificationError    a forge document that cannot be used
+    │   ├── UnknownContractError   no contract of that name
+    │   └── ContractFormatError    a contract's file is not what it must be
     └── VerdictError         the verdict is not a pass: carries the report
 
 ``VerdictError`` is the only one that speaks of the judged work; all others say
@@ -42,6 +45,7 @@ __all__ = [
     "BadAnswer",
     "ConfigError",
     "ContractError",
+    "ContractFormatError",
     "DatabaseUnusable",
     "DocumentError",
     "DuplicateVerifier",
@@ -65,7 +69,9 @@ __all__ = [
     "SchemaTimeout",
     "SignoffError",
     "TextError",
+    "UnknownContractError",
     "VerdictError",
+    "VerificationError",
 ]
 
 
@@ -338,6 +344,45 @@ class LedgerCorrupt(SignoffError):
     def __init__(self, message: str, *, seq: int) -> None:
         super().__init__(f"seq {seq}: {message}")
         self.seq = seq
+
+
+class VerificationError(SignoffError, ValueError):
+    """A document of the forge dialect cannot be used."""
+
+
+class UnknownContractError(VerificationError):
+    """
+    There is no contract of that name and version.
+
+    Args:
+        message: What was asked for.
+        known: The nearest names that there are.
+    """
+
+    def __init__(self, message: str, *, known: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.known = known
+
+
+class ContractFormatError(VerificationError):
+    """
+    A contract of the forge dialect is not what it must be.
+
+    Args:
+        message: What was expected and what is there.
+        field: Pointer or name of the field, ``""`` for the whole document.
+        source: Name of the file, ``""`` when there is none.
+    """
+
+    def __init__(self, message: str, *, field: str = "", source: str = "") -> None:
+        super().__init__(": ".join(part for part in (source, field, message) if part))
+        self.message = message
+        self.field = field
+        self.source = source
+
+    def named(self, source: str) -> ContractFormatError:
+        """The same fault in the file of that name."""
+        return ContractFormatError(self.message, field=self.field, source=source)
 
 
 class VerdictError(SignoffError):
