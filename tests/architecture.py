@@ -62,7 +62,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "schema_engine",
         "schema_param",
     ),
-    "registry": ("registry", "foreign"),
+    "registry": ("powers", "registry", "foreign"),
     "checks": (
         "folding",
         "items",

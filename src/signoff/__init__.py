@@ -23,7 +23,7 @@ _HOME = {
     "PROBES": "probes",
     "Registry": "registry",
     "Verifier": "registry",
-    "Powers": "registry",
+    "Powers": "powers",
     "Check": "registry",
     "EACH": "registry",
     "reads": "registry",

@@ -50,11 +50,11 @@ from signoff.params import FieldName as FieldName
 from signoff.params import Number as Number
 from signoff.params import Pointer as Pointer
 from signoff.plan import Plan as Plan
+from signoff.powers import Powers as Powers
 from signoff.probes import PROBES as PROBES
 from signoff.quick import verify as verify
 from signoff.registry import EACH as EACH
 from signoff.registry import Check as Check
-from signoff.registry import Powers as Powers
 from signoff.registry import Registry as Registry
 from signoff.registry import Verifier as Verifier
 from signoff.registry import reads as reads

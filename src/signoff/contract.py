@@ -75,12 +75,7 @@ def bind_criterion(criterion: Criterion, registry: Registry) -> Check:
         ParamsError: No such verifier, or parameters that it refuses.
         NotInstalled: The verifier needs an optional package.
     """
-    verifier = registry.get(criterion.verifier)
-    if verifier is None:
-        name = criterion.verifier
-        message = f'No verifier registered for "{shown(name)}"'
-        raise ParamsError((Fault("", message, got=name, known=registry.ids()),))
-    return verifier.bind(criterion.params, registry.powers, criterion=criterion.id)
+    return registry.bind(criterion.verifier, criterion.params, criterion=criterion.id)
 
 
 def _bound(written: Criterion, registry: Registry, folder: Path | None) -> tuple[Criterion, Check]:

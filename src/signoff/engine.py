@@ -16,6 +16,7 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from signoff.backing import backing
 from signoff.canonical import canonical_bytes
 from signoff.errors import NotJudged
 from signoff.guard import broken, found_by, has_bytes, message_of
@@ -32,6 +33,7 @@ from signoff.model import (
     failed,
     skipped,
 )
+from signoff.parallel import SideBySide
 from signoff.plan import Bound, Plan, prepare
 from signoff.registry import Registry
 from signoff.status import Cause, Outcome, Status
@@ -68,6 +70,7 @@ class Engine:
         subject: Subject,
         *,
         fail_fast: bool = False,
+        jobs: int = 1,
         weakened: tuple[str, ...] = (),
         on_result: Callable[[Result], object] | None = None,
     ) -> Report:
@@ -78,21 +81,25 @@ class Engine:
             contract: What to judge by; a ``Plan`` saves binding the checks again.
             subject: What to judge.
             fail_fast: Skip what follows the first required criterion that does not hold.
+            jobs: How many checks that start commands may run at a time.
             weakened: What the caller made less strict, for the report.
             on_result: Called with each result as it comes, for progress.
 
         Raises:
             LockCorrupt: The locked contract does not have its digest.
+            ValueError: ``jobs`` is below 1.
             KeyboardInterrupt: A person ended the run; there is no verdict.
         """
         plan = contract if isinstance(contract, Plan) else self.prepare(contract)
         started, begin = self._clock(), perf_counter()
         subject = _digested(subject)
         results = []
-        for result in _results(plan.bound, subject, fail_fast=fail_fast):
-            results.append(result)
-            if on_result is not None:
-                on_result(result)
+        with SideBySide(plan, subject, jobs=jobs) as ahead:
+            for result in map(ahead.timed, _results(ahead.bound, subject, fail_fast=fail_fast)):
+                results.append(result)
+                if on_result is not None:
+                    on_result(result)
+        rest = backing(results)
         return Report(
             contract_id=plan.contract_id,
             contract_digest=plan.locked.digest,
@@ -102,6 +109,9 @@ class Engine:
             started=started,
             elapsed_s=perf_counter() - begin,
             engines=plan.engines,
+            isolation=rest.isolation,
+            assurance=rest.assurance,
+            missing=rest.missing,
             weakened=weakened,
             warnings=plan.warnings,
         )

@@ -341,8 +341,9 @@ class Report(Struct, frozen=True, kw_only=True):
         started: Wall-clock time of the start, UTC; orders nothing.
         elapsed_s: Seconds it took, by the monotonic clock.
         engines: Names and versions of the programs that decided.
-        isolation: Level under which commands ran; None when none was started.
-        assurance: What the isolation and the reports behind it are worth; None likewise.
+        isolation: Lowest level under which a command ran; None when none was started.
+        assurance: Weakest of what shows that the commands did what they were to do, likewise.
+        missing: What those levels should give and the machine does not, a sentence each.
         weakened: Everything that was made less strict.
         warnings: What a person should know.
     """
@@ -356,7 +357,8 @@ class Report(Struct, frozen=True, kw_only=True):
     elapsed_s: float
     engines: dict[str, str]
     isolation: Isolation | None = None
-    assurance: str | None = None
+    assurance: Assurance | None = None
+    missing: tuple[str, ...] = ()
     weakened: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from signoff._version import __version__
 from signoff.contract import bind_criterion
@@ -13,8 +14,8 @@ from signoff.errors import NotInstalled, ParamsError
 from signoff.guard import always, apart, broken, message_of, text_of
 from signoff.jsonvalue import shown
 from signoff.lockfile import check_lock
-from signoff.model import Contract, Criterion, LockedContract
-from signoff.registry import Check, Registry, Verifier
+from signoff.model import Contract, Criterion, Isolation, LockedContract
+from signoff.registry import Check, CommandRunner, Registry, Verifier
 from signoff.status import Cause
 
 __all__ = ["Bound", "Plan", "prepare"]
@@ -40,6 +41,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         own: True when all checks are signoff's own.
         engines: Names and versions of the programs that decide.
         warnings: Those of the contract, and what is not as it was when it was locked.
+        runner: What starts the commands of the checks, at the level that the contract wants.
     """
 
     locked: LockedContract
@@ -49,6 +51,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     own: bool
     engines: dict[str, str]
     warnings: tuple[str, ...] = ()
+    runner: CommandRunner | None = None
 
 
 def prepare(locked: LockedContract, registry: Registry) -> Plan:
@@ -62,6 +65,7 @@ def prepare(locked: LockedContract, registry: Registry) -> Plan:
     """
     check_lock(locked)
     contract = locked.contract
+    registry = _isolating(registry, contract.min_isolation)
     engines = {"signoff": __version__}
     for verifier in _verifiers(contract, registry):
         engines |= _provider(verifier) | _engines(verifier)
@@ -74,7 +78,16 @@ def prepare(locked: LockedContract, registry: Registry) -> Plan:
         own=all(entry.own for entry in bound),
         engines=engines,
         warnings=(*locked.warnings, *_changes(locked, registry)),
+        runner=registry.powers.sandbox,
     )
+
+
+def _isolating(registry: Registry, level: Isolation | None) -> Registry:
+    """The registry whose checks start no command below a level; nothing below L1 is started."""
+    sandbox = registry.powers.sandbox
+    if sandbox is None or level in {None, "L0"}:
+        return registry
+    return registry.with_powers(replace(registry.powers, sandbox=sandbox.requiring(level)))
 
 
 def _verifiers(contract: Contract, registry: Registry) -> Iterator[Verifier]:

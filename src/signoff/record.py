@@ -16,13 +16,14 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import Struct
 
+from signoff.backing import Backing, backing
 from signoff.canonical import digest, digest_bytes, require_json
 from signoff.engine import judge
 from signoff.errors import ContractError, JSONError, RunUnreadable
 from signoff.jsonlimits import MAX_DEPTH
 from signoff.jsonvalue import JSON, shown
 from signoff.lockfile import encode_lock, read_lock
-from signoff.model import Evidence, LockedContract, Report, Subject, ToolCall
+from signoff.model import Assurance, Evidence, Isolation, LockedContract, Report, Subject, ToolCall
 from signoff.status import Cause, Outcome
 from signoff.strictjson import Limits, loads
 
@@ -96,6 +97,9 @@ class VerdictFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         evidence: Size of each piece of evidence, by digest.
         engines: Names and versions of the programs that decided.
         when: Time of day at which judging began, UTC; orders nothing.
+        isolation: Lowest level under which a command ran; null when none was started.
+        assurance: Weakest of what shows that the commands did what they were to do, likewise.
+        missing: What those levels should give and the machine did not, a sentence each.
         weakened: Everything that was made less strict.
     """
 
@@ -110,6 +114,9 @@ class VerdictFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     evidence: dict[str, int]
     engines: dict[str, str]
     when: datetime
+    isolation: Isolation | None
+    assurance: Assurance | None
+    missing: tuple[str, ...]
     weakened: tuple[str, ...]
 
 
@@ -230,6 +237,9 @@ def verdict_of(
         evidence=dict(sorted(evidence.items())),
         engines=report.engines,
         when=report.started,
+        isolation=report.isolation,
+        assurance=report.assurance,
+        missing=report.missing,
         weakened=report.weakened,
     )
 
@@ -349,6 +359,9 @@ def _faults_of_report(report: Report, locked: LockedContract, subject: Subject) 
             yield f'report.json: result "{id_}" holds of an output that cannot be read'
     if report.verdict != judge(contract.criteria, report.results):
         yield "report.json: verdict does not follow from the results"
+    said = Backing(isolation=report.isolation, assurance=report.assurance, missing=report.missing)
+    if said != backing(report.results):
+        yield "report.json: isolation, assurance and missing do not follow from the results"
     if report.started.utcoffset() != timedelta(0):
         yield "report.json: started is not in UTC"
 

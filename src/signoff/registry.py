@@ -13,15 +13,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol, TypeVar, get_type_hints, overload
+from typing import Any, TypeVar, get_type_hints, overload
 
 import msgspec
 
 from signoff._version import __version__
 from signoff.errors import DuplicateVerifier, Fault, ParamsError
 from signoff.jsonvalue import JSON, join_pointer, shown
-from signoff.model import Finding, Isolation, Subject
+from signoff.model import Finding, Subject
 from signoff.params import Kind, has_big_integer, kind_of, require_shallow, require_small
+from signoff.powers import CommandRunner, EvidenceReader, Powers
 
 __all__ = [
     "EACH",
@@ -38,67 +39,12 @@ __all__ = [
     "verifier",
 ]
 
-INJECTED = ("powers", "criterion")
+INJECTED = ("powers", "criterion", "bind")
 
 Check = Callable[[Subject], Finding]
+Binder = Callable[[str, Mapping[str, JSON]], Check]
 Loader = Callable[[], "Verifier"]
 C = TypeVar("C", bound=Check)
-
-
-class EvidenceReader(Protocol):
-    """What a probe needs of an evidence store."""
-
-    def read(self, digest: str) -> bytes:
-        """The bytes of a digest."""
-        ...
-
-
-class CommandRunner(Protocol):
-    """
-    What a probe needs to start commands: ``sandbox.command.Runner``, as far as its types go.
-
-    Naming those here would make every contract pay for what few of them use.
-    """
-
-    @property
-    def scratch(self) -> str:
-        """Folder for temporary files."""
-        ...
-
-    def run(self, command: Any) -> Any:
-        """Run a ``Command`` to its end; gives a ``Completed``."""
-        ...
-
-    def requiring(self, level: Isolation) -> CommandRunner:
-        """The same, refusing to run anything below a level."""
-        ...
-
-
-class Powers(msgspec.Struct, frozen=True, kw_only=True):
-    """
-    What checks may use beyond the subject; nothing until an operator gives it.
-
-    Args:
-        store: Evidence by digest.
-        workspace: Folder that probes may read beneath.
-        services: Remote verifier services by name.
-        embedders: Functions from texts to vectors, by name.
-        predicates: Functions from ``(value, args)`` to a boolean or a finding, by name.
-        sandbox: Runs commands; a ``Sandbox``.
-        python: The interpreter that runs tests; None to look for one.
-        max_image_pixels: Largest image that is decoded.
-        max_image_bytes: Largest file of an image.
-    """
-
-    store: EvidenceReader | None = None
-    workspace: Path | None = None
-    services: Mapping[str, Any] = {}
-    embedders: Mapping[str, Callable[..., Any]] = {}
-    predicates: Mapping[str, Callable[..., Any]] = {}
-    sandbox: CommandRunner | None = None
-    python: str | None = None
-    max_image_pixels: int = 40_000_000
-    max_image_bytes: int = 16_777_216
 
 
 class Each:
@@ -191,7 +137,14 @@ class Verifier(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         names = inspect.signature(self.factory).parameters
         return tuple(name for name in INJECTED if name in names)
 
-    def bind(self, params: Mapping[str, JSON], powers: Powers, *, criterion: str = "") -> Check:
+    def bind(
+        self,
+        params: Mapping[str, JSON],
+        powers: Powers,
+        *,
+        criterion: str = "",
+        bind: Binder | None = None,
+    ) -> Check:
         """
         The check for these parameters.
 
@@ -199,6 +152,8 @@ class Verifier(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             params: As the criterion has them.
             powers: What the check may use.
             criterion: The criterion's id, for checks that pass it on.
+            bind: Gives the check of another verifier's id and params, for checks that
+                ask others; without it there are no others.
 
         Raises:
             ParamsError: With every fault of the parameters, places relative to ``params``.
@@ -212,7 +167,7 @@ class Verifier(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if faults:
             raise ParamsError(tuple(faults))
         require_shallow(params)
-        given = {"powers": powers, "criterion": criterion}
+        given = {"powers": powers, "criterion": criterion, "bind": bind or Registry().bind}
         return self.factory(**values, **{name: given[name] for name in self.injected})
 
     def _read(self, params: Mapping[str, JSON]) -> tuple[dict[str, Any], list[Fault]]:
@@ -265,9 +220,9 @@ def verifier(factory: Callable[..., Check] | None = None, /, **options: Any) -> 
     Make a verifier of a factory function; its id is the function's name.
 
     The keyword parameters with their types and defaults become the parameters of
-    a criterion; the first paragraph of the docstring is the description.  A
-    parameter called ``powers`` is handed what the operator gave, one called
-    ``criterion`` the criterion's id.
+    a criterion; the first paragraph of the docstring is the description.  One called
+    ``powers`` is handed what the operator gave, ``criterion`` the criterion's id, and
+    ``bind`` what gives the checks of other verifiers.
 
     Raises:
         TypeError: A parameter is not keyword-only, or has an annotation without a kind.
@@ -323,6 +278,20 @@ class Registry:
     def get(self, id_: str) -> Verifier | None:
         """The verifier of an id, or None."""
         return _loaded(id_, self.entries[id_]) if id_ in self.entries else None
+
+    def bind(self, id_: str, params: Mapping[str, JSON], *, criterion: str = "") -> Check:
+        """
+        The check of a verifier for these parameters.
+
+        Raises:
+            ParamsError: No such verifier, or parameters that it refuses.
+            NotInstalled: The verifier needs an optional package.
+        """
+        found = self.get(id_)
+        if found is None:
+            message = f'No verifier registered for "{shown(id_)}"'
+            raise ParamsError((Fault("", message, got=id_, known=self.ids()),))
+        return found.bind(params, self.powers, criterion=criterion, bind=self.bind)
 
     def ids(self) -> tuple[str, ...]:
         """All ids, sorted."""

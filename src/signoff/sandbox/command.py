@@ -184,8 +184,17 @@ class Runner(Protocol):
         """Folder for temporary files, removed with the runner, also when it is killed."""
         ...
 
+    @property
+    def limits(self) -> Limits:
+        """What a command may use up where nobody says otherwise."""
+        ...
+
     def run(self, command: Command) -> Completed:
         """Run a command to its end; never raises for what it does."""
+        ...
+
+    def cancel(self, thread: int) -> None:
+        """End the command that a thread waits for, if any; ``threading.get_ident`` names it."""
         ...
 
     def requiring(self, level: Isolation) -> Runner:

@@ -62,10 +62,12 @@ export interface Report {
   readonly elapsed_s: number;
   /** Names and versions of the programs that decided. */
   readonly engines: { readonly [key: string]: string };
-  /** Level under which commands ran; null when none was started. */
+  /** Lowest level under which a command ran; null when none was started. */
   readonly isolation: "L0" | "L1" | "L2" | "L3" | null;
-  /** What the isolation and the reports behind it are worth; null likewise. */
-  readonly assurance: string | null;
+  /** Weakest of what shows that the commands did what they were to do, likewise. */
+  readonly assurance: "exit_code" | "report" | "report+canaries" | null;
+  /** What those levels should give and the machine does not, a sentence each. */
+  readonly missing: readonly (string)[];
   /** Everything that was made less strict. */
   readonly weakened: readonly (string)[];
   /** What a person should know. */
@@ -161,6 +163,12 @@ export interface VerdictFile {
   readonly engines: { readonly [key: string]: string };
   /** Time of day at which judging began, UTC; orders nothing. */
   readonly when: string;
+  /** Lowest level under which a command ran; null when none was started. */
+  readonly isolation: "L0" | "L1" | "L2" | "L3" | null;
+  /** Weakest of what shows that the commands did what they were to do, likewise. */
+  readonly assurance: "exit_code" | "report" | "report+canaries" | null;
+  /** What those levels should give and the machine did not, a sentence each. */
+  readonly missing: readonly (string)[];
   /** Everything that was made less strict. */
   readonly weakened: readonly (string)[];
 }
