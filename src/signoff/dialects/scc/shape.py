@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final, TypeAlias
 
@@ -40,10 +41,16 @@ class Shape(Struct, kw_only=True):
         """Note what makes the document unusable."""
         self.faults.append(Fault(where, message, got=got, known=tuple(known)))
 
-    def warning(self, where: str, message: str, *, got: str = "", known: Iterable[str] = ()) -> None:
+    def warning(
+        self, where: str, message: str, *, got: str = "", known: Iterable[str] = ()
+    ) -> None:
         """Note what a person should know; under ``strict`` it makes the document unusable."""
         notes = self.faults if self.strict else self.warnings
         notes.append(Fault(where, message, got=got, known=tuple(known)))
+
+    def note(self, where: str, message: str) -> None:
+        """Note what a person should know, also under ``strict``."""
+        self.warnings.append(Fault(where, message))
 
     def whole(self, value: JSON, what: str) -> Object:
         """The document itself, which must be an object."""
@@ -60,7 +67,13 @@ class Shape(Struct, kw_only=True):
                 self.fault(join_pointer(where, name), message, got=name, known=names)
 
     def text(
-        self, value: Object, name: str, where: str = "", *, filled: bool = False, needed: bool = True
+        self,
+        value: Object,
+        name: str,
+        where: str = "",
+        *,
+        filled: bool = False,
+        needed: bool = True,
     ) -> str:
         """A string; a ``filled`` one has a character that is no space."""
         given = self._given(value, name, where, needed=needed)
@@ -147,6 +160,15 @@ class Shape(Struct, kw_only=True):
             self.fault("/schema_version", f'schema_version must be "{VERSION}", got "{got}"')
         elif value.get("schema_version") == "":
             self.fault("/schema_version", f'schema_version must be "{VERSION}", got ""')
+
+    def matching(
+        self, value: Object, name: str, where: str, *, pattern: re.Pattern[str], says: str
+    ) -> str:
+        """A string of a form, which ``says`` puts into words."""
+        text = self.text(value, name, where)
+        if isinstance(value.get(name), str) and not pattern.fullmatch(text):
+            self.fault(join_pointer(where, name), f"{name} must be {says}")
+        return text
 
     def refuse_faults(self, source: str) -> None:
         """
