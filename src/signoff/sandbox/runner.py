@@ -1,0 +1,244 @@
+"""The sandbox: runs commands, each contained, limited, and ended with all that it started."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterable
+from copy import copy
+from threading import Lock
+from types import TracebackType
+from typing import Any, Final, Self, get_args
+
+from signoff.model import Isolation
+from signoff.sandbox.command import Command, Completed, Ended, Limits
+from signoff.sandbox.environment import check, environment, search_path
+from signoff.sandbox.keeper import Keeper, KeeperBroken
+from signoff.sandbox.running import Running, signal_name
+from signoff.sandbox.supervisor.removal import remove
+
+__all__ = ["Sandbox"]
+
+LEVELS: Final[tuple[Isolation, ...]] = get_args(Isolation)
+
+
+class Sandbox:
+    """
+    Runs commands; safe to use from many threads at once.
+
+    Nothing is started before the first command is.  ``close`` it, or use it in a ``with``:
+    whatever runs is ended, and all that is temporary is removed.
+
+    Args:
+        level: The level of isolation to use; None for the highest that this machine gives.
+        min_isolation: The lowest that will do; below it nothing is run.
+        readable: Absolute paths, beyond the system's, that commands may read and run.
+        pass_env: Names of variables of signoff's own environment that commands get.
+        limits: Highest limits; those of a command cannot exceed them.
+    """
+
+    def __init__(
+        self,
+        *,
+        level: Isolation | None = None,
+        min_isolation: Isolation = "L1",
+        readable: Iterable[str] = (),
+        pass_env: Iterable[str] = (),
+        limits: Limits | None = None,
+    ) -> None:
+        self._level = level
+        self._min_isolation: Isolation = min_isolation
+        self._readable = tuple(readable)
+        self._pass_env = tuple(pass_env)
+        self._limits = limits
+        self._house = _House()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, at: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def scratch(self) -> str:
+        """Folder for temporary files, removed with the sandbox, also when it is killed."""
+        keeper = self._here().keeper()
+        keeper.wait_until_ready()
+        return keeper.folder
+
+    def requiring(self, level: Isolation) -> Sandbox:
+        """The same sandbox, refusing to run anything below a level."""
+        other = copy(self)
+        other._min_isolation = max(self._min_isolation, level, key=LEVELS.index)  # noqa: SLF001 - a copy of this
+        return other
+
+    def close(self) -> None:
+        """Ends whatever runs, and removes all that is temporary; more than once does nothing."""
+        self._house.close()
+
+    def run(self, command: Command) -> Completed:
+        """
+        Run a command to its end; never raises for what the command does.
+
+        Raises:
+            ValueError: It cannot be a command: no program, a NUL character, a relative path.
+        """
+        check(command)
+        if LEVELS.index(self._min_isolation) > LEVELS.index("L1"):
+            reason = f"isolation {self._min_isolation} is required, this machine gives L1"
+            return Completed(ended=Ended.ISOLATION_UNAVAILABLE, reason=reason)
+        house = self._here()
+        try:
+            keeper = house.keeper()
+            folder = house.new_folder(keeper)
+            request = self._request(command, folder)
+            running = Running(keeper, request, command.stdin, command.limits)
+            with house.registered(running):
+                return _completed(running, command, folder)
+        except KeeperBroken as exc:
+            return Completed(ended=Ended.BROKEN, reason=str(exc))
+        except OSError as exc:
+            return Completed(ended=Ended.BROKEN, reason=f"cannot run a command: {exc.strerror}")
+
+    def _here(self) -> _House:
+        """What runs the commands of this process; a fork of signoff gets its own."""
+        if self._house.pid != os.getpid():
+            self._house = _House()
+        return self._house
+
+    def _request(self, command: Command, folder: str) -> dict[str, Any]:
+        env = environment(command, os.environ, self._pass_env, folder)
+        limits = command.limits
+        return {
+            "argv": [os.fsencode(argument) for argument in command.argv],
+            "env": {os.fsencode(name): os.fsencode(value) for name, value in env.items()},
+            "search": [os.fsencode(place) for place in search_path(env["PATH"])],
+            "cwd": command.cwd,
+            "folder": folder,
+            "workspace": command.workspace,
+            "live": command.live,
+            "writable": list(command.writable),
+            "timeout_s": limits.timeout_s,
+            "limits": {
+                "memory_bytes": limits.memory_bytes,
+                "processes": limits.processes,
+                "file_bytes": limits.file_bytes,
+                "disk_bytes": limits.disk_bytes,
+                "open_files": limits.open_files,
+            },
+            "confine": None,
+        }
+
+
+class _House:
+    """The keeper and the running commands of one process."""
+
+    def __init__(self) -> None:
+        self.pid = os.getpid()
+        self._lock = Lock()
+        self._keeper: Keeper | None = None
+        self._running = set[Running]()
+        self._closed = False
+        self._count = 0
+
+    def keeper(self) -> Keeper:
+        """The keeper, started when it is first asked for, and anew when it has ended."""
+        with self._lock:
+            if self._closed:
+                raise KeeperBroken("the sandbox is closed")
+            if self._keeper is not None and self._keeper.has_ended():
+                self._keeper = None
+            if self._keeper is None:
+                name = f"signoff-{os.getpid()}-{secrets.token_hex(8)}"
+                self._keeper = Keeper(f"{_temporary_folder()}/{name}")
+            return self._keeper
+
+    def new_folder(self, keeper: Keeper) -> str:
+        """A name that no other command has, for its temporary files."""
+        with self._lock:
+            self._count += 1
+            return f"{keeper.folder}/{self._count}"
+
+    def registered(self, running: Running) -> _Registered:
+        """A ``with`` during which closing the sandbox cancels the command."""
+        return _Registered(self, running)
+
+    def add(self, running: Running) -> None:
+        """One more that is to be cancelled."""
+        with self._lock:
+            if self._closed:
+                raise KeeperBroken("the sandbox is closed")
+            self._running.add(running)
+
+    def remove(self, running: Running) -> None:
+        """One that has ended."""
+        with self._lock:
+            self._running.discard(running)
+
+    def close(self) -> None:
+        """Cancels whatever runs and ends the keeper."""
+        with self._lock:
+            self._closed = True
+            keeper, self._keeper = self._keeper, None
+            running = [*self._running]
+        for one in running:
+            one.cancel()
+        if keeper is not None:
+            keeper.close()
+
+
+class _Registered:
+    """A command that is cancelled when the sandbox is closed."""
+
+    def __init__(self, house: _House, running: Running) -> None:
+        self._house = house
+        self._running = running
+
+    def __enter__(self) -> None:
+        self._house.add(self._running)
+
+    def __exit__(self, *_: object) -> None:
+        self._house.remove(self._running)
+
+
+def _temporary_folder() -> str:
+    for name in ("TMPDIR", "TEMP", "TMP"):
+        if os.environ.get(name, "").startswith("/"):
+            return os.path.realpath(os.environ[name])
+    return os.path.realpath("/tmp")  # noqa: S108 - the folder itself is made with a random name
+
+
+def _completed(running: Running, command: Command, folder: str) -> Completed:
+    answer, out, err = running.run()
+    workspace, release = _left(command, folder)
+    started = answer.ended not in {Ended.NOT_FOUND, Ended.DENIED, Ended.CWD_MISSING, Ended.BROKEN}
+    return Completed(
+        ended=answer.ended,
+        exit_code=answer.exit_code,
+        signal=None if answer.signal is None else signal_name(answer.signal),
+        elapsed_s=answer.elapsed_s,
+        stdout=out.captured(),
+        stderr=err.captured(),
+        left_processes=answer.left,
+        isolation="L1" if started else None,
+        missing=answer.missing,
+        reason=answer.reason,
+        workspace=workspace,
+        release=release,
+    )
+
+
+def _left(command: Command, folder: str) -> tuple[str | None, Callable[[], None] | None]:
+    """Where the workspace is as the command left it, and what gives it up."""
+    if command.workspace is None:
+        remove(folder)
+        return None, None
+    if command.live:
+        return command.workspace, lambda: None
+    return f"{folder}/workspace", lambda: _release(folder)
+
+
+def _release(folder: str) -> None:
+    remove(folder)

@@ -1,0 +1,151 @@
+"""Who descends from a process, and the end of all of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+__all__ = ["Process", "adopt_orphans", "descendants", "end_all", "reap"]
+
+PR_SET_CHILD_SUBREAPER: Final = 36
+FIRST_WAIT_S: Final = 0.0005
+LONGEST_WAIT_S: Final = 0.01
+
+
+class Process(NamedTuple):
+    """One process as the system lists it."""
+
+    pid: int
+    parent: int
+    group: int
+    state: bytes
+
+    @property
+    def runs(self) -> bool:
+        """It has not ended; what has ended waits to be reaped and does nothing."""
+        return self.state not in {b"Z", b"X"}
+
+
+def adopt_orphans() -> bool:
+    """
+    From here on descendants whose parent ends become children of this process.
+
+    So nothing can leave: while this process has no children it has no descendants.
+    False where the system does not do this.
+    """
+    try:
+        from ctypes import CDLL  # only Linux has the call
+
+        return CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+    except (ImportError, OSError, AttributeError):
+        return False
+
+
+def descendants(root: int) -> list[Process]:
+    """All that descends from a process, itself not counted; empty without ``/proc``."""
+    children = dict[int, list[Process]]()
+    for process in _processes():
+        children.setdefault(process.parent, []).append(process)
+    found = list[Process]()
+    parents = [root]
+    while parents:
+        born = children.pop(parents.pop(), [])
+        found += born
+        parents += [process.pid for process in born]
+    return found
+
+
+def reap(note: Callable[[int, int], object]) -> bool:
+    """Takes leave of children that have ended, noting pid and status; False when none is left."""
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return False
+        if not pid:
+            return True
+        note(pid, status)
+
+
+def end_all(
+    note: Callable[[int, int], object],
+    until: float,
+    spared: Callable[[int], bool] = lambda _: False,
+) -> bool:
+    """
+    Kills every descendant of this process, again and again, until none is left.
+
+    Whole process groups are killed in one step, so that forking does not outrun it.
+
+    Args:
+        note: Told of each child that has ended, pid and status.
+        until: When to give up, by the monotonic clock.
+        spared: True of children that are to live, with what descends from them.
+    """
+    own, wait = os.getpid(), FIRST_WAIT_S
+    while reap(note):
+        doomed = [child for child in _children(own) if not spared(child.pid)]
+        doomed += [process for child in doomed for process in descendants(child.pid)]
+        if not doomed and not _can_see():
+            return False
+        if not doomed:
+            return True
+        _kill(doomed)
+        if time.monotonic() > until:
+            return False
+        time.sleep(wait)
+        wait = min(wait * 2, LONGEST_WAIT_S)
+    return True
+
+
+def _children(parent: int) -> list[Process]:
+    return [process for process in _processes() if process.parent == parent]
+
+
+def _can_see() -> bool:
+    return os.path.exists("/proc/self/stat")
+
+
+def _kill(doomed: list[Process]) -> None:
+    # a command begins with a session of its own, so that its groups are its alone
+    for group in {process.group for process in doomed} - {os.getpgrp()}:
+        _send(os.killpg, group)
+    for process in doomed:
+        if process.runs:
+            _send(os.kill, process.pid)
+
+
+def _send(kill: Callable[[int, int], None], target: int) -> None:
+    try:
+        kill(target, signal.SIGKILL)
+    except OSError:
+        return  # it has just ended
+
+
+def _processes() -> Iterator[Process]:
+    try:
+        names = os.listdir("/proc")
+    except OSError:
+        return
+    for name in names:
+        if name.isdecimal() and (process := _process(name)) is not None:
+            yield process
+
+
+def _process(name: str) -> Process | None:
+    try:
+        handle = os.open(f"/proc/{name}/stat", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        text = os.read(handle, 1_024)
+    except OSError:
+        return None
+    finally:
+        os.close(handle)
+    # the name of the program stands in brackets and may hold anything
+    state, parent, group, *_ = text.rpartition(b")")[2].split(None, 3)
+    return Process(int(name), int(parent), int(group), state)
