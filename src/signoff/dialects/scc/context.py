@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from signoff.canonical import digest_bytes
-from signoff.dialects.scc.scope import comparable, covers
+from signoff.dialects.scc.scope import comparable, covers, pattern_fault
 from signoff.dialects.scc.shape import LIMITS, Object, Shape
 from signoff.document import parse_document
 from signoff.errors import ContractError
@@ -66,8 +66,8 @@ def read_pins(data: bytes, source: str) -> Pins:
     shape = Shape()
     value = shape.whole(document.value, "pins")
     pins = Pins(
-        allowed=shape.texts(value, "allowed_paths"),
-        forbidden=shape.texts(value, "forbidden_paths", needed=False),
+        allowed=_patterns(value, "allowed_paths", shape),
+        forbidden=_patterns(value, "forbidden_paths", shape, needed=False),
         max_files=_count(value, "max_files", shape),
         max_loc=_count(value, "max_loc", shape),
         windows=_windows(shape.object(value, "line_windows", needed=False), shape),
@@ -136,6 +136,14 @@ def pins_violation(pins: Pins, paths: Iterable[str], *, lines: int | None = None
     if pins.max_loc is not None and lines is not None and lines > pins.max_loc:
         return f"{lines} lines are changed, the pins allow {pins.max_loc}"
     return None
+
+
+def _patterns(value: Object, name: str, shape: Shape, *, needed: bool = True) -> tuple[str, ...]:
+    patterns = shape.texts(value, name, needed=needed)
+    for index, pattern in enumerate(patterns):
+        if (fault := pattern_fault(pattern)) is not None:
+            shape.fault(f"/{name}/{index}", f"{name}: {fault}")
+    return patterns
 
 
 def _count(value: Object, name: str, shape: Shape) -> int | None:

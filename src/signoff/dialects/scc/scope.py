@@ -17,8 +17,18 @@ from msgspec import Struct
 
 from signoff.dialects.scc.shape import Object, Shape
 from signoff.jsonvalue import json_type, shown
+from signoff.pathglob import Glob, parse_glob
 
-__all__ = ["PROTECTED", "SCRIPTS", "Scope", "comparable", "covers", "protection", "read_scope"]
+__all__ = [
+    "PROTECTED",
+    "SCRIPTS",
+    "Scope",
+    "comparable",
+    "covers",
+    "pattern_fault",
+    "protection",
+    "read_scope",
+]
 
 SCRIPTS: Final = (
     "tools/scc/ops/contract_runner.py",
@@ -38,6 +48,7 @@ PROTECTED: Final = (
     *SCRIPTS,
 )
 
+_WILDCARD: Final = re.compile(r"[*?[]")
 _UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f\\]|^/|^[A-Za-z]:|(?:^|/)\.\.(?:/|$)")
 
 
@@ -98,10 +109,27 @@ def comparable(path: str) -> str:
 
 
 def covers(pattern: str, path: str) -> bool:
-    """A glob covers a path, both as they are written save for the Unicode form."""
-    return _compiled(unicodedata.normalize("NFC", pattern)).fullmatch(
-        unicodedata.normalize("NFC", path)
-    ) is not None  # fmt: skip
+    """
+    A glob covers a path, both as they are written save for the Unicode form.
+
+    Raises:
+        ValueError: The pattern is no glob.
+    """
+    path, pattern = unicodedata.normalize("NFC", path), unicodedata.normalize("NFC", pattern)
+    if not _WILDCARD.search(pattern) and path.startswith(f"{pattern}/"):
+        return True
+    return _parsed(pattern).matches(path)
+
+
+def pattern_fault(pattern: str) -> str | None:
+    """What is wrong with a glob of workspace paths, None if nothing is."""
+    if _UNSAFE.search(pattern):
+        return f'"{shown(pattern)}" is no path in the workspace'
+    try:
+        _parsed(pattern)
+    except ValueError as exc:
+        return str(exc)
+    return None
 
 
 def protection(path: str, more: Iterable[str] = ()) -> str | None:
@@ -135,15 +163,14 @@ def _entries(document: Object, shape: Shape) -> list[str]:
         return []
     if given == []:
         shape.fault("/scope_allow", "scope_allow is empty; EMPTY allows nothing")
-    return [one.removeprefix("./") if one != "./" else one for one in entries]
+    return [one.removeprefix("./").rstrip("/") for one in entries]
 
 
 def _examine(entry: str, shape: Shape) -> None:
     if entry == "EMPTY":
         shape.fault("/scope_allow", "scope_allow is EMPTY and has entries beside it")
-    elif not entry or _UNSAFE.search(entry):
-        message = f'scope_allow has "{shown(entry)}", which is no path in the workspace'
-        shape.fault("/scope_allow", message)
+    elif (fault := pattern_fault(entry)) is not None:
+        shape.fault("/scope_allow", f"scope_allow: {fault}")
     elif entry == "**":
         shape.warning("/scope_allow", "scope_broad: ** alone allows every path")
 
@@ -154,31 +181,5 @@ def _opens_protected(entry: str) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    pattern = pattern.rstrip("/")
-    pieces: list[str] = []
-    at = 0
-    while at < len(pattern):
-        piece, at = _glob_piece(pattern, at)
-        pieces.append(piece)
-    below = "" if re.search(r"[*?[]", pattern) else "(?:/.*)?"
-    return re.compile("".join(pieces) + below, re.DOTALL)
-
-
-def _glob_piece(pattern: str, at: int) -> tuple[str, int]:
-    starts = at == 0 or pattern[at - 1] == "/"
-    if starts and pattern.startswith("**/", at):
-        return "(?:.*/)?", at + 3
-    if pattern.startswith("**", at):
-        return ".*", at + 2
-    if pattern[at] == "*":
-        return "[^/]*", at + 1
-    if pattern[at] == "?":
-        return "[^/]", at + 1
-    if pattern[at] == "[" and (found := _CLASS.match(pattern, at)):
-        inside = re.escape(found[2]).replace(r"\-", "-")
-        return f"(?!/)[{'^' if found[1] else ''}{inside}]", found.end()
-    return re.escape(pattern[at]), at + 1
-
-
-_CLASS: Final = re.compile(r"\[([!^]?)(\]?[^]/]*)\]")
+def _parsed(pattern: str) -> Glob:
+    return parse_glob(pattern)

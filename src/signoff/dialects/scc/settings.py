@@ -10,6 +10,7 @@ from msgspec import Struct
 from signoff.dialects.scc.names import name_fault
 from signoff.dialects.scc.placeholder import OWN_NAMES, is_variable
 from signoff.dialects.scc.policy import CommandPolicy
+from signoff.dialects.scc.scope import pattern_fault
 from signoff.dialects.scc.shape import LIMITS, Object, Shape
 from signoff.document import parse_document
 from signoff.errors import ConfigError
@@ -93,7 +94,7 @@ def _settings(document: Object, shape: Shape) -> Settings:
     }
     return Settings(
         **{name: value for name, value in found.items() if value is not MISSING},
-        protected=shape.texts(document, "protected", needed=False),
+        protected=_patterns(document, shape),
         commands=CommandPolicy(
             allow=shape.texts(commands, "allow", "/commands", needed=False),
             deny=shape.texts(commands, "deny", "/commands", needed=False),
@@ -140,6 +141,14 @@ def _seconds(document: Object, shape: Shape) -> Any:
 
 def _path(document: Object, name: str, shape: Shape) -> Any:
     return shape.text(document, name, filled=True) if name in document else MISSING
+
+
+def _patterns(document: Object, shape: Shape) -> tuple[str, ...]:
+    patterns = shape.texts(document, "protected", needed=False)
+    for index, pattern in enumerate(patterns):
+        if (fault := pattern_fault(pattern)) is not None:
+            shape.fault(f"/protected/{index}", f"protected: {fault}")
+    return patterns
 
 
 def _variables(table: Object, shape: Shape) -> dict[str, str]:

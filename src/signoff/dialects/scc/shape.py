@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 from signoff.errors import ContractError, Fault
-from signoff.jsonvalue import JSON, MISSING, join_pointer, json_type, shown
+from signoff.jsonvalue import JSON, MISSING, Missing, join_pointer, json_type, shown
 from signoff.strictjson import Limits
 
 __all__ = ["LIMITS", "VERSION", "Object", "Shape"]
@@ -180,9 +180,9 @@ class Shape(Struct, kw_only=True):
         if self.faults:
             raise ContractError(tuple(self.faults), source=source)
 
-    def _given(self, value: Object, name: str, where: str, *, needed: bool) -> JSON:
+    def _given(self, value: Object, name: str, where: str, *, needed: bool) -> JSON | Missing:
         if name in value:
             return value[name]
         if needed:
             self.fault(where, f"{name} is required")
-        return MISSING  # type: ignore[return-value]  # told from every JSON value by identity
+        return MISSING
