@@ -68,6 +68,8 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "items",
         "workspace",
         "command_finding",
+        "suite.*",
+        "suite",
         "verifiers.*",
         "verifiers",
         "probes.*",

@@ -1,0 +1,172 @@
+"""
+Starts pytest, in a process of its own, for a check: ``python launcher.py SPEC.json``.
+
+This file is copied beside its specification and run by the Python of the tests, so
+it imports nothing of signoff.  It keeps the workspace out of pytest's own imports,
+adds the canaries, and notes what a look at the report would not show.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+NO_PYTEST = 69  # EX_UNAVAILABLE; pytest itself never ends with it
+_READING = "importlib._bootstrap_external"
+
+
+class Observer:
+    """
+    A plug-in of pytest that adds the canaries and watches what becomes of reports.
+
+    Args:
+        pytest: The module.
+        canary: File of the canaries, ``""`` for none.
+        root: Folder of the judged work, without links.
+    """
+
+    def __init__(self, pytest: Any, canary: str, root: str) -> None:
+        wrapping = pytest.hookimpl(hookwrapper=True, tryfirst=True)
+        for wrapper in (Observer.pytest_collection, Watcher.pytest_runtest_makereport):
+            wrapping(wrapper)
+        self._module = pytest.Module
+        self._canary = canary
+        self._root = root
+        self._watcher = Watcher()
+        self._hooks: list[str] = []
+        self._collected = 0
+        self._kept = 0
+
+    def facts(self) -> dict[str, Any]:
+        """What was seen, as JSON."""
+        return {
+            "collected": self._collected,
+            "deselected": self._collected - self._kept,
+            "turned": self._watcher.turned(),
+            "hooks": self._hooks,
+        }
+
+    def pytest_itemcollected(self, item: Any) -> None:  # noqa: ARG002  pytest goes by the name
+        """Count what there is before anything is deselected."""
+        self._collected += 1
+
+    def pytest_collection(self, session: Any) -> Iterator[None]:
+        """Add the canaries when nothing can deselect them any more, to be run last."""
+        yield
+        plugins, collected = session.config.pluginmanager, self._collected
+        self._kept = len(session.items)
+        self._hooks = sorted(self._hooks_of_the_work(plugins))
+        if self._canary:
+            module = self._module.from_parent(session, path=Path(self._canary))
+            session.items += session.genitems(module)
+            session.testscollected = len(session.items)
+            self._collected = collected
+        # Registered now, it stands outside of everything that the work has brought along.
+        plugins.register(self._watcher)
+
+    def _hooks_of_the_work(self, plugins: Any) -> Iterator[str]:
+        for plugin in plugins.get_plugins():
+            file = os.path.realpath(getattr(plugin, "__file__", None) or os.devnull)
+            if _is_beneath(file, self._root):
+                for caller in plugins.get_hookcallers(plugin) or ():
+                    yield f"{os.path.relpath(file, self._root)}: {caller.name}"
+
+
+class Watcher:
+    """A plug-in of pytest that remembers what was raised beside what is reported of it."""
+
+    def __init__(self) -> None:
+        self._seen: list[tuple[Any, Any]] = []
+
+    def pytest_runtest_makereport(self, item: Any, call: Any) -> Iterator[None]:  # noqa: ARG002  likewise
+        """Remember both; either may be changed before the end."""
+        raised = call.excinfo
+        outcome: Any = yield
+        self._seen.append((raised, outcome.get_result()))
+
+    def turned(self) -> list[str]:
+        """Ids of the tests that raised and are reported as passed."""
+        return [
+            str(report.nodeid)
+            for raised, report in self._seen
+            if raised is not None and report.outcome == "passed"
+        ]
+
+
+def main(spec_file: str) -> int:
+    """Run what a specification says; the exit code is pytest's."""
+    with open(spec_file, encoding="utf-8") as file:  # noqa: PTH123  of any Python
+        spec = json.load(file)
+    return run(spec)
+
+
+def run(spec: dict[str, Any]) -> int:
+    """Run the tests in the current folder; the exit code is pytest's."""
+    root = os.path.realpath(spec["root"])
+    here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120  likewise
+    sys.path[:] = [entry for entry in sys.path if entry and entry != here]
+    pytest = _pytest()
+    _distrust_bytecode(root, spec["bytecode"])
+    observer = Observer(pytest, spec["canary"], root)
+    code = int(pytest.main(_arguments(spec, root), plugins=[observer]))
+    with open(spec["facts"], "w", encoding="utf-8") as file:  # noqa: PTH123  likewise
+        json.dump(observer.facts(), file)
+    return code
+
+
+def _arguments(spec: dict[str, Any], root: str) -> list[str]:
+    ours = ["-o", "addopts=", "-o", "junit_family=xunit1", f"--junitxml={spec['report']}"]
+    return [*ours, f"--rootdir={os.getcwd()}", f"--confcutdir={root}", *spec["args"]]  # noqa: PTH109  likewise
+
+
+def _pytest() -> Any:
+    try:
+        return importlib.import_module("pytest")
+    except ImportError as exc:
+        _give_up(f"{sys.executable} cannot import pytest: {exc}")
+
+
+def _give_up(reason: str) -> NoReturn:
+    sys.stderr.write(f"{reason}\n")
+    raise SystemExit(NO_PYTEST)
+
+
+def _distrust_bytecode(root: str, folder: str) -> None:
+    """
+    Let no compiled file of the workspace stand in for its source.
+
+    One that bears the size and the time of a source is run in its place, whatever
+    is in it.  Python keeps a prefix for compiled files, but that would have all
+    installed packages compiled anew too.
+    """
+    for name, attribute in ((_READING, "cache_from_source"), (_REWRITING, "get_cache_dir")):
+        module: Any = importlib.import_module(name)
+        if hasattr(module, attribute):
+            setattr(module, attribute, _elsewhere(getattr(module, attribute), root, folder))
+
+
+_REWRITING = "_pytest.assertion.rewrite"
+
+
+def _elsewhere(found: Callable[..., Any], root: str, folder: str) -> Callable[..., Any]:
+    def cache_of(path: Any, *args: Any, **kwargs: Any) -> Any:
+        usual = found(path, *args, **kwargs)
+        if not _is_beneath(os.path.realpath(os.fspath(path)), root):
+            return usual
+        moved = folder + os.path.realpath(os.fspath(usual))
+        return moved if isinstance(usual, str) else type(usual)(moved)
+
+    return cache_of
+
+
+def _is_beneath(path: str, root: str) -> bool:
+    return path.startswith(root.rstrip(os.sep) + os.sep)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
