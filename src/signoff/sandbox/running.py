@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import secrets
 import select
 import signal
 import time
@@ -104,7 +106,7 @@ class Running:
             with self._cancelling:
                 self._channel = ours
             ours.setblocking(False)
-            self._theirs.append(_input(self._stdin))
+            self._theirs.append(_input(self._stdin, self._keeper.folder))
             for capture in captures:
                 reader, writer = os.pipe()
                 self._handles[reader] = capture
@@ -241,16 +243,15 @@ def signal_name(number: int) -> str:
         return f"SIG{number}"
 
 
-def _input(data: bytes) -> int:
+def _input(data: bytes, folder: str) -> int:
     """A handle to read bytes from: a file without a name, so that nobody waits for a reader."""
     if not data:
         return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     if hasattr(os, "memfd_create"):
         handle = os.memfd_create("stdin", os.MFD_CLOEXEC)
     else:
-        from tempfile import mkstemp  # only where there are no files in memory
-
-        handle, path = mkstemp()
+        path = f"{folder}/stdin-{secrets.token_hex(8)}"
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         os.unlink(path)
     try:
         view = memoryview(data)
@@ -265,8 +266,6 @@ def _input(data: bytes) -> int:
 
 def _widen(pipe: int) -> None:
     """Room for more at a time, where the system gives it."""
-    import fcntl  # not on every system
-
     if hasattr(fcntl, "F_SETPIPE_SZ"):
         try:
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)

@@ -6,6 +6,7 @@ import errno
 import os
 import resource
 import signal
+from fcntl import F_DUPFD_CLOEXEC, fcntl
 from typing import Any, Final, NoReturn
 
 from signoff.sandbox.supervisor.launch import Free, Launch, NotStarted
@@ -57,8 +58,8 @@ def become(
 def _settle(handles: tuple[int, int, int], kept: list[int], report: int) -> int:
     """A session of its own, the three standard handles, and no other but those to be kept."""
     os.setsid()
-    for number in STANDARD:
-        signal.signal(number, signal.SIG_DFL)
+    for standard in STANDARD:
+        signal.signal(standard, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     os.umask(0o022)
     # first out of the way: each of them may have the number that another is to get
@@ -77,8 +78,6 @@ def _settle(handles: tuple[int, int, int], kept: list[int], report: int) -> int:
 
 
 def _above(handle: int, floor: int) -> int:
-    from fcntl import F_DUPFD_CLOEXEC, fcntl  # only here
-
     return fcntl(handle, F_DUPFD_CLOEXEC, floor)
 
 

@@ -10,8 +10,9 @@ from _socket import MSG_NOSIGNAL, socket
 from collections.abc import Callable
 from typing import Final
 
+from signoff.sandbox.supervisor.adoption import adopt_orphans
 from signoff.sandbox.supervisor.guardian import guard
-from signoff.sandbox.supervisor.kinship import adopt_orphans, end_all
+from signoff.sandbox.supervisor.kinship import end_all
 from signoff.sandbox.supervisor.removal import remove
 from signoff.sandbox.supervisor.wire import answer, receive_handles
 

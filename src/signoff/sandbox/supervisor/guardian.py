@@ -11,9 +11,10 @@ from _socket import MSG_DONTWAIT, socket
 from collections.abc import Callable
 from typing import Any, Final
 
+from signoff.sandbox.supervisor.adoption import adopt_orphans
 from signoff.sandbox.supervisor.child import become
 from signoff.sandbox.supervisor.copying import Copied, TooMuch, copy_tree
-from signoff.sandbox.supervisor.kinship import adopt_orphans, descendants, end_all, reap
+from signoff.sandbox.supervisor.kinship import descendants, end_all, reap
 from signoff.sandbox.supervisor.launch import Free, Launch, NotStarted
 from signoff.sandbox.supervisor.removal import remove
 from signoff.sandbox.supervisor.wire import Gone, answer, read_request, send_handles

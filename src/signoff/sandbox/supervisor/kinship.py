@@ -8,9 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-__all__ = ["Process", "adopt_orphans", "descendants", "end_all", "reap"]
+__all__ = ["Process", "descendants", "end_all", "reap"]
 
-PR_SET_CHILD_SUBREAPER: Final = 36
 FIRST_WAIT_S: Final = 0.0005
 LONGEST_WAIT_S: Final = 0.01
 
@@ -27,21 +26,6 @@ class Process(NamedTuple):
     def runs(self) -> bool:
         """It has not ended; what has ended waits to be reaped and does nothing."""
         return self.state not in {b"Z", b"X"}
-
-
-def adopt_orphans() -> bool:
-    """
-    From here on descendants whose parent ends become children of this process.
-
-    So nothing can leave: while this process has no children it has no descendants.
-    False where the system does not do this.
-    """
-    try:
-        from ctypes import CDLL  # only Linux has the call
-
-        return CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
-    except (ImportError, OSError, AttributeError):
-        return False
 
 
 def descendants(root: int) -> list[Process]:

@@ -52,7 +52,8 @@ def read_request(channel: socket) -> dict[str, Any]:
         Gone: Signoff has ended before it had sent it.
     """
     size = int.from_bytes(_exactly(channel, LENGTH), "big")
-    request: dict[str, Any] = marshal.loads(_exactly(channel, size))
+    body = _exactly(channel, size)
+    request: dict[str, Any] = marshal.loads(body)  # noqa: S302 - the parent's own words
     return request
 
 
