@@ -6,7 +6,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterable
 from copy import copy
-from threading import Lock
+from threading import Lock, get_ident
 from types import TracebackType
 from typing import Any, Final, Self, get_args
 
@@ -67,6 +67,15 @@ class Sandbox:
         keeper = self._here().keeper()
         keeper.wait_until_ready()
         return keeper.folder
+
+    @property
+    def limits(self) -> Limits:
+        """What a command may use up where nobody says otherwise."""
+        return self._limits or Limits()
+
+    def cancel(self, thread: int) -> None:
+        """End the command that a thread waits for, if any; ``threading.get_ident`` names it."""
+        self._house.cancel(thread)
 
     def requiring(self, level: Isolation) -> Sandbox:
         """The same sandbox, refusing to run anything below a level."""
@@ -139,7 +148,7 @@ class _House:
         self.pid = os.getpid()
         self._lock = Lock()
         self._keeper: Keeper | None = None
-        self._running = set[Running]()
+        self._running = dict[Running, int]()
         self._closed = False
         self._count = 0
 
@@ -170,12 +179,19 @@ class _House:
         with self._lock:
             if self._closed:
                 raise KeeperBroken("the sandbox is closed")
-            self._running.add(running)
+            self._running[running] = get_ident()
 
     def remove(self, running: Running) -> None:
         """One that has ended."""
         with self._lock:
-            self._running.discard(running)
+            self._running.pop(running, None)
+
+    def cancel(self, thread: int) -> None:
+        """Cancels what a thread waits for."""
+        with self._lock:
+            running = [one for one, waiting in self._running.items() if waiting == thread]
+        for one in running:
+            one.cancel()
 
     def close(self) -> None:
         """Cancels whatever runs and ends the keeper."""
