@@ -26,6 +26,10 @@ Every exception that signoff raises, in one tree.
     ├── RunUnreadable        a run directory proves nothing: carries why
     ├── DatabaseUnusable     what keeps a ledger cannot be opened, read or written
     ├── LedgerCorrupt        a ledger is not what was written: carries the place
+    ├── CommandDenied        a command that no contract may run
+    ├── PatchRefused         a diff that cannot be cleared
+    ├── VerdictRefused       a foreign verdict that counts as missing
+    ├── RegistryRefused      a registry of objects may not do what it was asked
     ├── VerificationError    a forge document that cannot be used
     │   ├── UnknownContractError   no contract of that name
     │   └── ContractFormatError    a contract's file is not what it must be
@@ -43,6 +47,7 @@ from msgspec import Struct
 
 __all__ = [
     "BadAnswer",
+    "CommandDenied",
     "ConfigError",
     "ContractError",
     "ContractFormatError",
@@ -60,7 +65,9 @@ __all__ = [
     "NotInstalled",
     "NotJudged",
     "ParamsError",
+    "PatchRefused",
     "PluginError",
+    "RegistryRefused",
     "ReportError",
     "RunUnreadable",
     "RunUnwritable",
@@ -71,6 +78,7 @@ __all__ = [
     "TextError",
     "UnknownContractError",
     "VerdictError",
+    "VerdictRefused",
     "VerificationError",
 ]
 
@@ -344,6 +352,22 @@ class LedgerCorrupt(SignoffError):
     def __init__(self, message: str, *, seq: int) -> None:
         super().__init__(f"seq {seq}: {message}")
         self.seq = seq
+
+
+class CommandDenied(SignoffError, ValueError):
+    """A command that is no list of arguments, or that the policy denies."""
+
+
+class PatchRefused(SignoffError, ValueError):
+    """A diff that cannot be read to its end, or names what it may not; it is not cleared."""
+
+
+class VerdictRefused(SignoffError, ValueError):
+    """A foreign verdict that counts as missing, with the reason."""
+
+
+class RegistryRefused(SignoffError):
+    """A registry of objects may not do what it was asked: nothing was changed."""
 
 
 class VerificationError(SignoffError, ValueError):

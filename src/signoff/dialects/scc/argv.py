@@ -12,8 +12,9 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from signoff.dialects.scc.placeholder import expand
+from signoff.errors import CommandDenied
 
-__all__ = ["Unsplittable", "arguments", "split"]
+__all__ = ["arguments", "split"]
 
 _PLAIN: Final = re.compile(r"[^\s\\'\"$&|;<>`]+")
 _DOUBLE: Final = re.compile(r"[^\"\\]+")
@@ -21,10 +22,6 @@ _NAMED: Final = re.compile(r"\$\{([A-Z][A-Z0-9_]+)\}")
 _CONTROL: Final = frozenset("&|;<>`")
 _EXPANDING: Final = re.compile(r"\$[A-Za-z0-9_({@*#?$!'\"-]")
 _SPACES: Final = " \t"
-
-
-class Unsplittable(ValueError):
-    """A command that is no list of arguments: it is denied, with this reason."""
 
 
 def arguments(command: str, values: Mapping[str, str]) -> tuple[str, ...]:
@@ -36,7 +33,7 @@ def arguments(command: str, values: Mapping[str, str]) -> tuple[str, ...]:
         values: Of each placeholder.
 
     Raises:
-        Unsplittable: The command is denied.
+        CommandDenied: The command is denied.
     """
     return tuple(expand(word, values) for word in split(command, values))
 
@@ -50,10 +47,10 @@ def split(command: str, placeholders: Iterable[str] = ()) -> tuple[str, ...]:
         placeholders: Names that may stand unquoted in ``${...}``.
 
     Raises:
-        Unsplittable: The command is denied.
+        CommandDenied: The command is denied.
     """
     if "\0" in command:
-        raise Unsplittable("a null character")
+        raise CommandDenied("a null character")
     known = frozenset(placeholders)
     words: list[str] = []
     word: list[str] | None = None
@@ -69,7 +66,7 @@ def split(command: str, placeholders: Iterable[str] = ()) -> tuple[str, ...]:
     if word is not None:
         words.append("".join(word))
     if not words or not words[0]:
-        raise Unsplittable("no program is named")
+        raise CommandDenied("no program is named")
     return tuple(words)
 
 
@@ -79,7 +76,7 @@ def _piece(command: str, at: int, known: frozenset[str]) -> tuple[str, int]:
     if first == "'":
         end = command.find("'", at + 1)
         if end < 0:
-            raise Unsplittable("an unclosed quote")
+            raise CommandDenied("an unclosed quote")
         return command[at + 1 : end], end + 1
     if first == '"':
         return _double_quoted(command, at + 1)
@@ -88,9 +85,9 @@ def _piece(command: str, at: int, known: frozenset[str]) -> tuple[str, int]:
     if first == "$":
         return _dollar(command, at, known)
     if first in _CONTROL:
-        raise Unsplittable(f'an unquoted "{first}"')
+        raise CommandDenied(f'an unquoted "{first}"')
     if first in "\r\n":
-        raise Unsplittable("an unquoted line break")
+        raise CommandDenied("an unquoted line break")
     plain = _PLAIN.match(command, at)
     if plain is None:  # a space of another script is a letter here
         return first, at + 1
@@ -114,15 +111,15 @@ def _double_quoted(command: str, at: int) -> tuple[str, int]:
         assert plain is not None
         found.append(plain[0])
         at = plain.end()
-    raise Unsplittable("an unclosed quote")
+    raise CommandDenied("an unclosed quote")
 
 
 def _escaped(command: str, at: int) -> tuple[str, int]:
     following = command[at + 1 : at + 2]
     if not following:
-        raise Unsplittable("a backslash at the end")
+        raise CommandDenied("a backslash at the end")
     if following in "\r\n":
-        raise Unsplittable("an unquoted line break")
+        raise CommandDenied("an unquoted line break")
     return following, at + 2
 
 
@@ -131,7 +128,7 @@ def _dollar(command: str, at: int, known: frozenset[str]) -> tuple[str, int]:
     if named is not None and named[1] in known:
         return named[0], named.end()
     if command.startswith("$(", at):
-        raise Unsplittable('an unquoted "$("')
+        raise CommandDenied('an unquoted "$("')
     if _EXPANDING.match(command, at):
-        raise Unsplittable('an unquoted "$" that a shell would expand')
+        raise CommandDenied('an unquoted "$" that a shell would expand')
     return "$", at + 1

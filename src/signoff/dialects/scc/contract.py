@@ -234,7 +234,7 @@ def core_contract(
         min_isolation: Lowest level under which a check may run.
 
     Raises:
-        Unsplittable: A command is denied; ask ``argv.split`` of all of them before.
+        CommandDenied: A command is denied; ask ``argv.split`` of all of them before.
     """
     checks = tuple(
         Criterion(id=one.name, verifier="command", params=_params(one, values))

@@ -16,9 +16,10 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from signoff.errors import PatchRefused
 from signoff.jsonvalue import shown
 
-__all__ = ["Change", "ChangeKind", "PatchRefused", "changed_paths", "read_patch"]
+__all__ = ["Change", "ChangeKind", "changed_paths", "read_patch"]
 
 MAX_BYTES: Final = 64 * 2**20
 LINK: Final = "120000"
@@ -75,10 +76,6 @@ class Change(Struct, frozen=True, kw_only=True):
     def is_submodule(self) -> bool:
         """It is or was a submodule."""
         return SUBMODULE in {self.old_mode, self.new_mode}
-
-
-class PatchRefused(ValueError):
-    """A diff that cannot be cleared, with the reason."""
 
 
 def read_patch(data: bytes) -> tuple[Change, ...]:

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from signoff.dialects.scc.shape import LIMITS, Object
-from signoff.errors import JSONError
+from signoff.errors import JSONError, VerdictRefused
 from signoff.jsonvalue import json_type, shown
 from signoff.model import Finding, Report
 from signoff.status import Cause, Outcome, Status
@@ -27,7 +27,6 @@ __all__ = [
     "FailClass",
     "Failure",
     "VerdictDocument",
-    "VerdictRefused",
     "decode_verdict",
     "encode_verdict",
     "failure_of",
@@ -95,10 +94,6 @@ class VerdictDocument(Struct, frozen=True, kw_only=True):
     def passed(self) -> bool:
         """True only if it says PASS."""
         return self.verdict == "PASS"
-
-
-class VerdictRefused(ValueError):
-    """A verdict that counts as missing, with the reason."""
 
 
 def utc_text(moment: datetime) -> str:
