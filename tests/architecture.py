@@ -58,6 +58,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "git",
         "sandbox.*",
         "sandbox",
+        "command_settings",
         "schema_engine.*",
         "schema_engine",
         "schema_param",
@@ -67,6 +68,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "folding",
         "items",
         "workspace",
+        "left_files",
         "command_finding",
         "suite.*",
         "suite",
@@ -153,6 +155,7 @@ LAZY = (
     "signoff.exactjson",  # patterns that only texts in doubt need
     "signoff.exchange",  # sockets and h11, the extra "http"
     "signoff.pixels",  # Pillow, the extra "image"
+    "signoff.sandbox",  # sockets, processes and all that watches them
     "signoff.schema_engine",  # threads, processes and the survey of schemas
     "signoff.document.tomlplaces",  # likewise
     "signoff.document.tomltext",  # tomllib

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from signoff.command_settings import CommandSettings
 from signoff.document import Document
 from signoff.embedder import TIMEOUT_S, EndpointEmbedder, SentenceTransformerEmbedder
 from signoff.plugins import (
@@ -24,7 +25,8 @@ from signoff.plugins import (
     verifiers_at,
     verifiers_of_plugin,
 )
-from signoff.registry import EvidenceReader, Powers, Registry
+from signoff.powers import CommandRunner, EvidenceReader, Powers
+from signoff.registry import Registry
 from signoff.remote_service import Service
 from signoff.strictjson import Limits
 
@@ -65,6 +67,7 @@ class Config(Struct, frozen=True, kw_only=True):
         predicates: Functions of ``(value, args)`` by name.
         plugins: Installed plug-ins whose verifiers count.
         modules: Verifiers, registries and iterables of verifiers that count.
+        commands: How the commands that checks start are run.
         limits: How outputs are read.
         max_image_pixels: Largest image that is decoded.
         max_image_bytes: Largest file of an image.
@@ -76,6 +79,7 @@ class Config(Struct, frozen=True, kw_only=True):
     predicates: dict[str, Reference] = {}
     plugins: tuple[Reference, ...] = ()
     modules: tuple[Reference, ...] = ()
+    commands: CommandSettings = CommandSettings()
     limits: Limits = Limits()
     max_image_pixels: int = _POWERS.max_image_pixels
     max_image_bytes: int = _POWERS.max_image_bytes
@@ -109,7 +113,11 @@ class Config(Struct, frozen=True, kw_only=True):
         return tuple(found)
 
     def powers(
-        self, *, workspace: Path | None = None, store: EvidenceReader | None = None
+        self,
+        *,
+        workspace: Path | None = None,
+        store: EvidenceReader | None = None,
+        sandbox: CommandRunner | None = None,
     ) -> Powers:
         """
         What checks may use; predicates and embedding functions are imported for it.
@@ -126,6 +134,8 @@ class Config(Struct, frozen=True, kw_only=True):
                 name: function_at(reference, workspace=workspace)
                 for name, reference in self.predicates.items()
             },
+            sandbox=sandbox,
+            python=self.commands.python,
             max_image_pixels=self.max_image_pixels,
             max_image_bytes=self.max_image_bytes,
         )
@@ -136,6 +146,7 @@ class Config(Struct, frozen=True, kw_only=True):
         *,
         workspace: Path | None = None,
         store: EvidenceReader | None = None,
+        sandbox: CommandRunner | None = None,
     ) -> Registry:
         """
         The registry of a base with everything that is configured.
@@ -145,12 +156,14 @@ class Config(Struct, frozen=True, kw_only=True):
             workspace: Folder that is judged; probes read there, and nothing is imported
                 from it.
             store: Recorded evidence by digest.
+            sandbox: Runs the commands of checks, such as ``commands.sandbox()``.
 
         Raises:
             PluginError: What is named cannot be imported, or two verifiers have one id.
         """
         registry = joined(base, self.verifiers(workspace=workspace))
-        return registry.with_powers(self.powers(workspace=workspace, store=store))
+        powers = self.powers(workspace=workspace, store=store, sandbox=sandbox)
+        return registry.with_powers(powers)
 
 
 def _ready(embedder: AnyEmbedder, workspace: Path | None) -> AnyEmbedder:

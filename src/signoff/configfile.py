@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from signoff.command_settings import CommandSettings
 from signoff.config import AnyEmbedder, Config, FunctionEmbedder
 from signoff.document import Document, parse_document, read_bytes
 from signoff.embedder import EndpointEmbedder, SentenceTransformerEmbedder
@@ -83,6 +84,8 @@ VARIABLE: Final = _matching(
     '"env:" and the name of a variable', lambda value: bool(variable(value))
 )
 REFERENCE: Final = _matching('"package.module:name"', is_reference)
+PATH: Final = _matching("path", lambda value: "\0" not in value)
+ENVIRONMENT: Final = _matching("name of a variable", lambda value: bool(variable(f"env:{value}")))
 HEADER: Final = _matching("text of printable ASCII characters", can_be_sent)
 
 SERVICE: Final[Mapping[str, Kind]] = {
@@ -117,8 +120,23 @@ LIMITS: Final[Mapping[str, Kind]] = {
     "max_image_pixels": integer(ge=1, le=MAX_PIXELS),
     "max_image_bytes": integer(ge=1, le=MAX_OUTPUT_BYTES),
 }
+COMMAND_LIMITS: Final[Mapping[str, Kind]] = {
+    "memory_bytes": integer(ge=2**20, le=2**50),
+    "processes": integer(ge=1, le=2**20),
+    "file_bytes": integer(ge=0, le=2**50),
+    "disk_bytes": integer(ge=0, le=2**50),
+    "open_files": integer(ge=16, le=2**20),
+    "output_bytes": integer(ge=0, le=2**40),
+}
+COMMANDS: Final[Mapping[str, Kind]] = {
+    "min_isolation": choice("L1", "L2", "L3"),
+    "readable": array_of(PATH, "array of paths", least=0),
+    "pass_env": array_of(ENVIRONMENT, "array of names of variables", least=0),
+    "python": PATH,
+    **COMMAND_LIMITS,
+}
 TABLES: Final[Mapping[str, Kind]] = dict.fromkeys(
-    ("services", "embedders", "predicates", "plugins", "limits"), OBJECT
+    ("services", "embedders", "predicates", "plugins", "commands", "limits"), OBJECT
 )
 
 
@@ -158,10 +176,20 @@ class _Reading(Struct, frozen=True, kw_only=True):
             predicates=self.entries(tables, "predicates", self.predicate),
             plugins=self.references(plugins.get("verifiers", ()), "/plugins/verifiers"),
             modules=self.references(plugins.get("modules", ()), "/plugins/modules"),
+            commands=self.commands(tables.get("commands", {})),
             limits=Limits(**{name: limits.pop(name) for name in _LIMITS if name in limits}),
             document=self.document,
             **limits,
         )
+
+    def commands(self, value: dict[str, Any]) -> CommandSettings:
+        """Paths are relative to the file."""
+        found = self.table(value, "/commands", COMMANDS)
+        limits = {name: found.pop(name) for name in COMMAND_LIMITS if name in found}
+        readable = tuple(str(self.folder / name) for name in found.pop("readable", ()))
+        if "python" in found:
+            found["python"] = str(self.folder / found["python"])
+        return CommandSettings(readable=readable, limits=limits, **found)
 
     def table(
         self, value: Any, where: str, fields: Mapping[str, Kind], required: tuple[str, ...] = ()

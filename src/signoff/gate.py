@@ -177,7 +177,14 @@ def _unproven(report: Report, plan: Plan, again: Mapping[str, Finding]) -> Itera
     """Which passes rest on the record alone, which whoever writes the folder can write."""
     for criterion in plan.criteria:
         holds = report.result(criterion.id).finding.status.holds
-        if criterion.required and holds and criterion.id not in again:
+        if not criterion.required or not holds or criterion.id in again:
+            continue
+        if report.result(criterion.id).finding.isolation is not None:
+            yield (
+                f'criterion "{shown(criterion.id)}": rests on a command that was run then, and the'
+                f' gate runs none; "{RECORDED}" allows it where whoever ran it is trusted'
+            )
+        else:
             yield (
                 f'criterion "{shown(criterion.id)}": stands as recorded and cannot be judged'
                 " again, which is not allowed here"

@@ -19,8 +19,11 @@ from msgspec import Struct
 from signoff.cli.commands import FileName
 from signoff.cli.exits import Refusal
 from signoff.cli.reading import own_registry
+from signoff.command_settings import CommandSettings, LateSandbox
 from signoff.jsonvalue import shown
-from signoff.registry import EvidenceReader, Powers, Registry
+from signoff.model import Isolation
+from signoff.powers import CommandRunner, EvidenceReader, Powers
+from signoff.registry import Registry
 from signoff.strictjson import Limits
 
 __all__ = ["Choice", "choosing"]
@@ -59,8 +62,17 @@ class Choice(Struct, frozen=True, kw_only=True, dict=True):
 
         return config_of(self.file, plugins=self.plugins, modules=self.modules)
 
+    def sandbox(self, *, min_isolation: Isolation | None) -> LateSandbox:
+        """What runs the commands of checks; it costs nothing until there is one."""
+        settings: CommandSettings = self.config.commands if self.config else CommandSettings()
+        return settings.sandbox(min_isolation=min_isolation)
+
     def registry(
-        self, *, workspace: Path | None = None, store: EvidenceReader | None = None
+        self,
+        *,
+        workspace: Path | None = None,
+        store: EvidenceReader | None = None,
+        sandbox: CommandRunner | None = None,
     ) -> Registry:
         """
         Signoff's own verifiers and those that were named, with what they may use.
@@ -70,10 +82,13 @@ class Choice(Struct, frozen=True, kw_only=True, dict=True):
         """
         self._require_trusted(workspace)
         if self.config is None:
-            return own_registry().with_powers(Powers(workspace=workspace, store=store))
+            powers = Powers(workspace=workspace, store=store, sandbox=sandbox)
+            return own_registry().with_powers(powers)
         from signoff.cli.configured import registry_of  # only where something is configured
 
-        return registry_of(self.config, own_registry(), workspace=workspace, store=store)
+        return registry_of(
+            self.config, own_registry(), workspace=workspace, store=store, sandbox=sandbox
+        )
 
     def limits(self) -> Limits:
         """How outputs are read."""

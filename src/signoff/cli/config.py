@@ -43,6 +43,8 @@ Settings of signoff.toml:
                     kind = "sentence-transformers": folder
   [predicates]      NAME = "package.module:function"
   [plugins]         verifiers, modules
+  [commands]        min_isolation, readable, pass_env, python, memory_bytes,
+                    processes, file_bytes, disk_bytes, open_files, output_bytes
   [limits]          max_bytes, max_depth, max_digits, max_image_pixels,
                     max_image_bytes
 
@@ -119,10 +121,22 @@ def _settings(config: Config) -> Iterator[Setting]:
             yield Setting(
                 name=f"plugins.{table}", value=shown(reference.name), place=reference.said
             )
+    yield from _commands(config)
     for name in LIMITS:
         yield _setting(config, f"/limits/{name}", getattr(config.limits, name))
     for name in IMAGES:
         yield _setting(config, f"/limits/{name}", getattr(config, name))
+
+
+def _commands(config: Config) -> Iterator[Setting]:
+    """How commands are run: the lowest isolation, and what else was set."""
+    commands = config.commands
+    yield _setting(config, "/commands/min_isolation", commands.min_isolation)
+    lists = {"readable": commands.readable, "pass_env": commands.pass_env}
+    facts: dict[str, JSON] = {name: [*given] for name, given in lists.items() if given}
+    facts |= {} if commands.python is None else {"python": commands.python}
+    for name, value in {**facts, **commands.limits}.items():
+        yield _setting(config, f"/commands/{name}", value)
 
 
 def _service(config: Config, where: str, service: Service) -> Iterator[Setting]:

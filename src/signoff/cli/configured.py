@@ -13,7 +13,8 @@ from signoff.configfile import load_config
 from signoff.errors import ConfigError, DocumentError, PluginError
 from signoff.jsonvalue import shown
 from signoff.plugins import Reference, is_reference
-from signoff.registry import EvidenceReader, Registry
+from signoff.powers import CommandRunner, EvidenceReader
+from signoff.registry import Registry
 
 __all__ = ["config_of", "registry_of", "unusable"]
 
@@ -43,7 +44,12 @@ def config_of(file: str | None, *, plugins: tuple[str, ...], modules: tuple[str,
 
 
 def registry_of(
-    config: Config, base: Registry, *, workspace: Path | None, store: EvidenceReader | None
+    config: Config,
+    base: Registry,
+    *,
+    workspace: Path | None,
+    store: EvidenceReader | None,
+    sandbox: CommandRunner | None,
 ) -> Registry:
     """
     The registry of a configuration; what it names is imported.
@@ -52,7 +58,7 @@ def registry_of(
         Refusal: Something that was named cannot be used.
     """
     try:
-        return config.registry(base, workspace=workspace, store=store)
+        return config.registry(base, workspace=workspace, store=store, sandbox=sandbox)
     except PluginError as exc:
         raise unusable(exc) from exc
 

@@ -41,6 +41,9 @@ def junit_xml(report: Report, contract: Contract) -> bytes:
         "outcome": report.verdict.outcome.value,
         "contract_digest": report.contract_digest,
         "output_digest": report.output_digest or "",
+        "isolation": report.isolation or "",
+        "assurance": report.assurance or "",
+        "missing": "; ".join(report.missing),
         "weakened": ", ".join(report.weakened),
     }
     return _document(contract, [*_cases(report, contract)], report.elapsed_s, facts, stamp)

@@ -16,7 +16,7 @@ from signoff.cli.excerpt import excerpt, params_text
 from signoff.cli.terminal import Screen
 from signoff.document import Document
 from signoff.jsonvalue import MISSING, parse_pointer, resolve, shown
-from signoff.model import Contract, Criterion, Report, Result
+from signoff.model import ASSURANCES, Assurance, Contract, Criterion, Report, Result
 from signoff.quick import LOCKED_AT_VERIFY
 from signoff.status import Cause, Outcome, Status
 
@@ -39,6 +39,11 @@ _STYLES: Final = {
     Outcome.INCONCLUSIVE: "odd",
     Outcome.FAILED: "bad",
 }
+_ASSURANCES: Final[dict[Assurance, str]] = {
+    "exit_code": "at least one is judged by its exit code alone",
+    "report": "test runs are judged by their reports",
+    "report+canaries": "test runs are judged by their reports, in which canaries came out right",
+}
 _NEXT: Final = {
     Cause.NOT_RECORDED: (
         "record it: --facts FILE takes elapsed_s, exit_code, tools and input;"
@@ -48,6 +53,7 @@ _NEXT: Final = {
     Cause.VERIFIER_BROKE: "the check is broken, which says nothing about the work",
     Cause.NO_SUCH_VERIFIER: "name what brings it: --plugin NAME, --with MODULE:NAME",
     Cause.BAD_PARAMS: "lock the contract again, or configure what it names in signoff.toml",
+    Cause.ISOLATION_UNAVAILABLE: "signoff sandbox check says what is missing, and how to get it",
     Cause.EVIDENCE_UNREACHABLE: "run it again when the evidence can be reached",
     Cause.EVIDENCE_TIMED_OUT: "run it again when the evidence can be reached",
 }
@@ -119,6 +125,10 @@ def report_lines(
         if output:
             yield _labelled("where", output.fault_place(results[0].finding.detail), screen)
         yield _labelled("next", _NEXT[Cause.BAD_OUTPUT], screen)
+    if report.isolation is not None:
+        yield _labelled("commands", _backed(report), screen)
+    for sentence in report.missing:
+        yield _labelled("missing", shown(sentence, MAX_DETAIL), screen)
     for weakened in report.weakened:
         if weakened != LOCKED_AT_VERIFY:  # that is a note of its own
             yield _labelled("weakened", shown(weakened), screen)
@@ -140,6 +150,12 @@ def verdict_line(report: Report, contract: Contract, screen: Screen, *, strict: 
         return f"{word}: {held}, but strict counts warnings: {_ids(odd)}"
     warnings = f", with a warning: {_ids(odd)}" if odd else ""
     return f"{screen.paint('passed', 'good')}: {held}{warnings}"
+
+
+def _backed(report: Report) -> str:
+    """Under what the commands ran, and what shows that they did what they were to do."""
+    shows = _ASSURANCES.get(report.assurance or ASSURANCES[0], "")
+    return f"ran under isolation {report.isolation}; {shows}"
 
 
 def _explained(

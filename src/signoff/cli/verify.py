@@ -25,7 +25,8 @@ from signoff.engine import Engine
 from signoff.errors import RunUnwritable
 from signoff.jsonlimits import MAX_DEPTH
 from signoff.jsonvalue import shown
-from signoff.model import Report, Result, Subject
+from signoff.model import Isolation, Report, Result, Subject
+from signoff.powers import CommandRunner
 from signoff.quick import LOCKED_AT_VERIFY
 from signoff.record import MAX_OUTPUT_BYTES, VerdictFile, encode_report, subject_of, weakened_by
 from signoff.strictjson import Limits
@@ -35,6 +36,7 @@ __all__ = ["command"]
 Commit = Callable[..., VerdictFile]
 
 DEFAULT: Final = Limits()
+MAX_JOBS: Final = 256
 
 EXAMPLES: Final = """\b
 Examples:
@@ -44,6 +46,7 @@ Examples:
   signoff verify contract.yaml output.json --facts facts.json --junit report.xml
   signoff verify contract.lock.json output.json --workspace work/ \\
       --evidence screenshot.png
+  signoff verify contract.lock.json --workspace . --jobs 4
 """
 
 
@@ -51,7 +54,7 @@ class Request(Struct, frozen=True, kw_only=True):
     """What was asked for on the command line."""
 
     contract: str
-    output: str
+    output: str | None
     out: str | None
     text: bool
     junit: str | None
@@ -60,6 +63,8 @@ class Request(Struct, frozen=True, kw_only=True):
     facts: str | None
     evidence: tuple[str, ...]
     workspace: str | None
+    jobs: int
+    min_isolation: Isolation | None
     choice: Choice
     max_bytes: int | None
     max_depth: int | None
@@ -80,14 +85,14 @@ class Judged(Struct, frozen=True, kw_only=True):
     """What came of it."""
 
     contract: ContractFile
-    data: bytes
+    data: bytes | None
     subject: Subject
     report: Report
 
 
 @click.command("verify", cls=Command, epilog=EXAMPLES)
 @click.argument("contract", type=FileName())
-@click.argument("output", type=FileName())
+@click.argument("output", type=FileName(), required=False)
 @click.option("--out", type=FileName(), help="Keep the run, with all that backs it, in a folder.")
 @click.option("--text", is_flag=True, help="The output is plain text in UTF-8, not JSON.")
 @json_option
@@ -104,6 +109,18 @@ class Judged(Struct, frozen=True, kw_only=True):
     help="Record a file as evidence under its name; repeatable.",
 )
 @click.option("--workspace", type=FileName(), help="Folder the work was done in, for probes.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, MAX_JOBS),
+    metavar="N",
+    default=1,
+    help="Run up to N commands at a time (1 when absent).",
+)
+@click.option(
+    "--min-isolation",
+    type=click.Choice(["L1", "L2", "L3"]),
+    help="Start no command below this level, whatever the contract says.",
+)
 @choosing()
 @click.option(
     "--max-bytes",
@@ -130,9 +147,10 @@ def command(terminal: Terminal, /, **asked: Any) -> int:
 
     It prints one line for each criterion, and the verdict last.  CONTRACT is a
     lock file, or a contract that is locked on the spot.  OUTPUT is a file, or -
-    for standard input; it must be strict JSON, or plain text with --text.  The
-    file of --facts is a JSON object with any of elapsed_s (seconds), exit_code,
-    tools (a list of name and status) and input.
+    for standard input; it must be strict JSON, or plain text with --text.  It can
+    be left out where the work lies in the folder of --workspace, on a copy of
+    which commands run.  The file of --facts is a JSON object with any of elapsed_s
+    (seconds), exit_code, tools (a list of name and status) and input.
 
     Exit codes: 0 passed, 1 failed, 3 inconclusive, 2 the request was unusable,
     4 the verdict could not be written.
@@ -143,6 +161,20 @@ def command(terminal: Terminal, /, **asked: Any) -> int:
         if request.junit or request.out
         else _verified(terminal, request)
     )
+
+
+def _require_work(request: Request) -> None:
+    """There is something to judge."""
+    if request.output is None and request.workspace is None:
+        raise Refusal(
+            "there is nothing to judge: no OUTPUT, and no --workspace",
+            next_step="name the output, - for standard input, or the folder of the work",
+        )
+    if request.output is None and request.text:
+        raise Refusal(
+            "--text says how OUTPUT is read, and there is none",
+            next_step="name the output, or leave --text out",
+        )
 
 
 def _written(terminal: Terminal, request: Request) -> int:
@@ -196,10 +228,24 @@ def _require_apart(request: Request) -> None:
 
 
 def _verified(terminal: Terminal, request: Request, keeping: Keeping | None = None) -> int:
+    _require_work(request)
     request = replace(request, limits=_limits(request))
+    # Whatever still runs is ended on every way out, that of Ctrl-C among them.
+    with request.choice.sandbox(min_isolation=request.min_isolation) as sandbox:
+        judged = _judged(terminal, request, keeping, sandbox)
+    terminal.is_writing = True
+    _keep(request, judged, keeping)
+    terminal.is_writing = False
+    _answer(terminal, request, judged)
+    return ending(judged.report, judged.contract.locked.contract, strict=request.strict)
+
+
+def _judged(
+    terminal: Terminal, request: Request, keeping: Keeping | None, sandbox: CommandRunner
+) -> Judged:
     workspace = open_workspace(request.workspace) if request.workspace else None
     store = keeping.store if keeping else store_for(request.evidence)
-    registry = request.choice.registry(workspace=workspace, store=store)
+    registry = request.choice.registry(workspace=workspace, store=store, sandbox=sandbox)
     contract = open_contract(request.contract, registry)
     if not request.quiet:
         _tell_of_contract(terminal, request, contract)
@@ -212,12 +258,7 @@ def _verified(terminal: Terminal, request: Request, keeping: Keeping | None = No
     subject = subject_of(data, text=request.text, limits=request.limits, **facts)
     report = _report(terminal, request, contract, subject, Engine(registry))
     report = replace(report, warnings=report.warnings + request.choice.warnings(workspace))
-    judged = Judged(contract=contract, data=data, subject=subject, report=report)
-    terminal.is_writing = True
-    _keep(request, judged, keeping)
-    terminal.is_writing = False
-    _answer(terminal, request, judged)
-    return ending(report, contract.locked.contract, strict=request.strict)
+    return Judged(contract=contract, data=data, subject=subject, report=report)
 
 
 def _limits(request: Request) -> Limits:
@@ -236,8 +277,10 @@ def _tell_of_contract(terminal: Terminal, request: Request, contract: ContractFi
         terminal.note(f"{name} was locked on the spot; signoff lock {name} binds it beforehand")
 
 
-def _received(terminal: Terminal, request: Request) -> bytes:
+def _received(terminal: Terminal, request: Request) -> bytes | None:
     read = open_output
+    if request.output is None:
+        return None
     if request.output != "-":
         return read(request.output, terminal, max_bytes=request.limits.max_bytes)
     with Progress(terminal.err, "reading standard input"):
@@ -262,6 +305,7 @@ def _report(
             plan,
             subject,
             fail_fast=request.fail_fast,
+            jobs=request.jobs,
             weakened=_weakened(request, contract),
             on_result=tell,
         )
@@ -335,9 +379,9 @@ def _print(terminal: Terminal, request: Request, judged: Judged) -> None:
 
 
 def _shown(request: Request, judged: Judged) -> Shown:
-    source = "standard input" if request.output == "-" else shown(request.output)
+    source = "standard input" if request.output == "-" else shown(request.output or "")
     output = judged.subject.output
-    if output is UNSET or request.text:
+    if output is UNSET or request.text or judged.data is None:
         return Shown(output, source=source)
     document = Document(value=output, source=source, data=judged.data, format="json")
     return Shown(output, source=source, document=document)
