@@ -1,28 +1,33 @@
 """
-What a vector needs besides a subject: a workspace with files, recorded evidence, services.
+What a vector needs besides a subject: a workspace, recorded evidence, services, commands.
 
 ``files``, ``folders`` and ``links`` are made in a new folder, which is the
 workspace; ``<WORKSPACE>`` in a text stands for its path.  ``kept`` are texts in
 the store of evidence.  ``services`` answer every POST on this machine with a
-status and a body; they must be asked what ``asked`` says.
+status and a body; they must be asked what ``asked`` says.  ``ran`` says how each
+command ends, see ``ScriptedRunner``.
 """
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from msgspec import Struct
 
 from signoff.evidence import MemoryStore
 from signoff.registry import Powers
 from signoff.remote_service import Service
 from signoff.strictjson import loads
+from tests.scripted import ScriptedRunner
+from tests.repositories import Repo
 from tests.servers import Server, answering, message
 
-FIELDS = ("files", "folders", "links", "kept", "services", "asked")
+FIELDS = ("files", "folders", "links", "kept", "services", "asked", "ran")
 
 
 class World(Struct, frozen=True, kw_only=True):
@@ -40,10 +45,12 @@ class World(Struct, frozen=True, kw_only=True):
 @contextmanager
 def world(case: Mapping[str, Any], folder: Path) -> Iterator[World]:
     """What a case describes, made in an empty folder; gone after the block."""
-    filled: Any = _filled(case, str(folder))
+    filled: Any = _filled(case, str(folder / "workspace"))
     if {"files", "folders", "links"} & filled.keys():
-        _make(filled, folder)
-        filled["subject"] = {"workspace": str(folder)} | filled.get("subject", {})
+        workspace = folder / "workspace"
+        workspace.mkdir()
+        _make(filled, workspace)
+        filled["subject"] = {"workspace": str(workspace)} | filled.get("subject", {})
     store = MemoryStore() if "kept" in filled else None
     for text in filled.get("kept", ()):
         assert store is not None
@@ -55,8 +62,20 @@ def world(case: Mapping[str, Any], folder: Path) -> Iterator[World]:
             answer = message(reply["body"], status=f"{reply['status']} Said")
             servers.append(running.enter_context(Server(answering(answer))))
             services[name] = Service(url=servers[-1].url)
-        powers = Powers(store=store, services=services)
+        runner = ScriptedRunner(filled["ran"], folder) if "ran" in filled else None
+        powers = Powers(store=store, services=services, sandbox=runner)
         yield World(powers=powers, case=filled, servers=tuple(servers))
+
+
+def _commit(case: Mapping[str, Any], folder: Path) -> str:
+    """The id of a commit of the files that were there before the work."""
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    repository = Repo(folder)
+    base = repository.commit(**case["committed"])
+    for name in case.get("removed", ()):
+        (folder / name).unlink()
+    return base
 
 
 def _make(case: Mapping[str, Any], folder: Path) -> None:
@@ -70,11 +89,11 @@ def _make(case: Mapping[str, Any], folder: Path) -> None:
         (folder / name).symlink_to(target)
 
 
-def _filled(value: Any, workspace: str) -> Any:
+def _filled(value: Any, name: str, text: str) -> Any:
     if isinstance(value, str):
-        return value.replace("<WORKSPACE>", workspace)
+        return value.replace(name, text)
     if isinstance(value, list):
-        return [_filled(one, workspace) for one in value]
+        return [_filled(one, name, text) for one in value]
     if isinstance(value, dict):
-        return {key: _filled(one, workspace) for key, one in value.items()}
+        return {key: _filled(one, name, text) for key, one in value.items()}
     return value
