@@ -12,8 +12,10 @@ from typing import Any, Final, Self, get_args
 
 from signoff.model import Isolation
 from signoff.sandbox.command import Command, Completed, Ended, Limits
+from signoff.sandbox.confinement import Confinement
 from signoff.sandbox.environment import check, environment, search_path
 from signoff.sandbox.keeper import Keeper, KeeperBroken
+from signoff.sandbox.levels import LevelReport, Levels, Way
 from signoff.sandbox.running import Running, signal_name
 from signoff.sandbox.supervisor.removal import remove
 
@@ -52,6 +54,8 @@ class Sandbox:
         self._pass_env = tuple(pass_env)
         self._limits = limits
         self._house = _House()
+        search = search_path(os.environ.get("PATH", os.defpath))
+        self._confinement = Confinement(self._readable, search, os.environ.get("HOME", ""))
 
     def __enter__(self) -> Self:
         return self
@@ -95,17 +99,32 @@ class Sandbox:
             ValueError: It cannot be a command: no program, a NUL character, a relative path.
         """
         check(command)
-        if LEVELS.index(self._min_isolation) > LEVELS.index("L1"):
-            reason = f"isolation {self._min_isolation} is required, this machine gives L1"
+        levels = self._levels()
+        way = levels.highest(self._level)
+        got = way.level if way else "L0"
+        if way is None or LEVELS.index(got) < LEVELS.index(self._min_isolation):
+            wanted = max(self._level or "L1", self._min_isolation, key=LEVELS.index)
+            reason = levels.refusal(wanted, got)
             return Completed(ended=Ended.ISOLATION_UNAVAILABLE, reason=reason)
+        return self._run(command, way)
+
+    def survey(self) -> tuple[LevelReport, ...]:
+        """The levels that this machine gives, the highest first, each by running something."""
+        return self._levels().survey()
+
+    def _levels(self) -> Levels:
+        return self._here().levels(self._run, self._confinement.bubblewrap)
+
+    def _run(self, command: Command, way: Way) -> Completed:
         house = self._here()
         try:
             keeper = house.keeper()
             folder = house.new_folder(keeper)
             request = self._request(command, folder)
+            request["confine"] = self._confinement.plan(way, command, keeper)
             running = Running(keeper, request, command.stdin, command.limits)
             with house.registered(running):
-                return _completed(running, command, folder)
+                return _completed(running, command, folder, way)
         except KeeperBroken as exc:
             return Completed(ended=Ended.BROKEN, reason=str(exc))
         except OSError as exc:
@@ -137,7 +156,6 @@ class Sandbox:
                 "disk_bytes": limits.disk_bytes,
                 "open_files": limits.open_files,
             },
-            "confine": None,
         }
 
 
@@ -148,6 +166,7 @@ class _House:
         self.pid = os.getpid()
         self._lock = Lock()
         self._keeper: Keeper | None = None
+        self._found: Levels | None = None
         self._running = dict[Running, int]()
         self._closed = False
         self._count = 0
@@ -169,6 +188,13 @@ class _House:
         with self._lock:
             self._count += 1
             return f"{keeper.folder}/{self._count}"
+
+    def levels(self, run: Callable[[Command, Way], Completed], bubblewrap: str | None) -> Levels:
+        """The levels of isolation, found out once."""
+        with self._lock:
+            if self._found is None:
+                self._found = Levels(run, bubblewrap)
+            return self._found
 
     def registered(self, running: Running) -> _Registered:
         """A ``with`` during which closing the sandbox cancels the command."""
@@ -226,9 +252,9 @@ def _temporary_folder() -> str:
     return os.path.realpath("/tmp")  # noqa: S108 - the folder itself is made with a random name
 
 
-def _completed(running: Running, command: Command, folder: str) -> Completed:
+def _completed(running: Running, command: Command, folder: str, way: Way) -> Completed:
     answer, out, err = running.run()
-    workspace, release = _left(command, folder)
+    workspace, release = _left(command, folder, running.handed_back)
     started = answer.ended not in {Ended.NOT_FOUND, Ended.DENIED, Ended.CWD_MISSING, Ended.BROKEN}
     return Completed(
         ended=answer.ended,
@@ -238,23 +264,38 @@ def _completed(running: Running, command: Command, folder: str) -> Completed:
         stdout=out.captured(),
         stderr=err.captured(),
         left_processes=answer.left,
-        isolation="L1" if started else None,
-        missing=answer.missing,
+        isolation=way.level if started else None,
+        missing=(*answer.missing, *way.missing),
         reason=answer.reason,
         workspace=workspace,
         release=release,
     )
 
 
-def _left(command: Command, folder: str) -> tuple[str | None, Callable[[], None] | None]:
+def _left(
+    command: Command, folder: str, handle: int | None
+) -> tuple[str | None, Callable[[], None] | None]:
     """Where the workspace is as the command left it, and what gives it up."""
     if command.workspace is None:
         remove(folder)
         return None, None
     if command.live:
+        remove(folder)
         return command.workspace, lambda: None
-    return f"{folder}/workspace", lambda: _release(folder)
+    if handle is not None:  # of a file system that nobody else sees
+        return f"/proc/self/fd/{handle}", _Release(folder, handle)
+    return f"{folder}/workspace", _Release(folder, None)
 
 
-def _release(folder: str) -> None:
-    remove(folder)
+class _Release:
+    """Gives up a workspace that a command has left, once."""
+
+    def __init__(self, folder: str, handle: int | None) -> None:
+        self._folder = folder
+        self._handle = handle
+
+    def __call__(self) -> None:
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            os.close(handle)
+        remove(self._folder)

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from signoff.sandbox.supervisor.adoption import adopt_orphans
 from signoff.sandbox.supervisor.child import become
+from signoff.sandbox.supervisor.confine import confinement
 from signoff.sandbox.supervisor.copying import Copied, TooMuch, copy_tree
 from signoff.sandbox.supervisor.kinship import descendants, end_all, reap
 from signoff.sandbox.supervisor.launch import Free, Launch, NotStarted
@@ -88,7 +89,7 @@ class Guardian:
         self.handles = handles
         self.request = request
         self.launch = Launch(request)
-        self.confinement = Free()
+        self.confinement: Free = confinement(request["confine"])
         self.begin = time.monotonic()
         timeout_s: float | None = request["timeout_s"]
         self.deadline = None if timeout_s is None else self.begin + timeout_s
@@ -126,9 +127,9 @@ class Guardian:
         workspace: str | None = self.request["workspace"]
         if workspace is not None and self.request["live"]:
             self.launch.workspace = workspace
-        elif workspace is not None and not self.confinement.own_workspace:
-            self.copy_workspace(workspace)
         self.confinement.prepare(self.launch)
+        if workspace is not None and self.launch.workspace is None:
+            self.copy_workspace(workspace)
         self.launch.cwd = self.place()
 
     def copy_workspace(self, workspace: str) -> None:
@@ -262,7 +263,7 @@ class Guardian:
     def end(self) -> None:
         """Ends all that is left, and says how the command itself has ended."""
         if self.status is not None:
-            self.facts = _exit_facts(self.status)
+            self.facts = self.confinement.ended(self.launch, _exit_facts(self.status))
             self.facts["left"] = self.left()
         if not end_all(self.note, time.monotonic() + KILL_S):
             self.facts = {"ended": "broken", "reason": "processes of the command cannot be killed"}

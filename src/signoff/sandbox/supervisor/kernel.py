@@ -23,6 +23,7 @@ __all__ = [
     "landlock_ruleset",
     "landlock_version",
     "mount",
+    "unmount",
     "unshare",
 ]
 
@@ -33,6 +34,7 @@ MS_NODEV: Final = 0x4
 MS_BIND: Final = 0x1000
 MS_REC: Final = 0x4000
 MS_PRIVATE: Final = 0x4_0000
+MNT_DETACH: Final = 0x2
 
 PR_SET_NO_NEW_PRIVS: Final = 38
 PR_SET_SECCOMP: Final = 22
@@ -89,6 +91,11 @@ def mount(source: str, target: str, kind: str, flags: int, options: str) -> None
         os.fsencode(options) or None,
     )
     _checked(done, f"mount {kind or target}")
+
+
+def unmount(target: str) -> None:
+    """Takes a mount away, at once for new users and in the end for those there are."""
+    _checked(_libc().umount2(os.fsencode(target), ctypes.c_int(MNT_DETACH)), "umount")
 
 
 def keep_privileges_fixed() -> None:

@@ -59,17 +59,22 @@ class Free:
     Any of them may raise ``NotStarted`` or ``OSError``.
     """
 
-    own_workspace = False
-    """True when ``prepare`` makes the workspace by itself, so that none is copied."""
-
     def prepare(self, launch: Launch) -> None:
-        """In the guardian, single-threaded, before the fork; it may enter namespaces of its own."""
+        """
+        In the guardian, single-threaded, before the fork; it may enter namespaces of its own.
+
+        Where it says at which place the workspace is, that is not copied afterwards.
+        """
 
     def enter(self, launch: Launch) -> None:
         """In the child, right before the program is executed and after its limits are set."""
 
     def started(self, launch: Launch, child: int) -> None:
         """In the guardian, once the program is being executed."""
+
+    def ended(self, launch: Launch, facts: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002  the others look at it
+        """In the guardian, what is to be told of a program that has ended by itself."""
+        return facts
 
     def finish(self, launch: Launch) -> None:
         """In the guardian, when all processes have ended and before signoff is told."""
