@@ -375,38 +375,15 @@ class VerificationError(SignoffError, ValueError):
 
 
 class UnknownContractError(VerificationError):
-    """
-    There is no contract of that name and version.
-
-    Args:
-        message: What was asked for.
-        known: The nearest names that there are.
-    """
-
-    def __init__(self, message: str, *, known: tuple[str, ...] = ()) -> None:
-        super().__init__(message)
-        self.known = known
+    """There is no contract of that name and version; the message has the nearest names."""
 
 
 class ContractFormatError(VerificationError):
-    """
-    A contract of the forge dialect is not what it must be.
-
-    Args:
-        message: What was expected and what is there.
-        field: Pointer or name of the field, ``""`` for the whole document.
-        source: Name of the file, ``""`` when there is none.
-    """
+    """A forge contract is not what it must be; carries the field and the file, where known."""
 
     def __init__(self, message: str, *, field: str = "", source: str = "") -> None:
         super().__init__(": ".join(part for part in (source, field, message) if part))
-        self.message = message
-        self.field = field
-        self.source = source
-
-    def named(self, source: str) -> ContractFormatError:
-        """The same fault in the file of that name."""
-        return ContractFormatError(self.message, field=self.field, source=source)
+        self.message, self.field, self.source = message, field, source
 
 
 class VerdictError(SignoffError):
