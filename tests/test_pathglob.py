@@ -41,7 +41,7 @@ def test_folded_vector_holds(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", document()["refused"], ids=lambda case: repr(case["glob"]))
 def test_refused_vector_is_refused_with_its_reason(case: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match='^"') as caught:
+    with pytest.raises(ValueError, match=r'^"') as caught:
         parse_glob(case["glob"])
 
     assert case["reason"] == str(caught.value)

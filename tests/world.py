@@ -5,7 +5,9 @@ What a vector needs besides a subject: a workspace, recorded evidence, services,
 workspace; ``<WORKSPACE>`` in a text stands for its path.  ``kept`` are texts in
 the store of evidence.  ``services`` answer every POST on this machine with a
 status and a body; they must be asked what ``asked`` says.  ``ran`` says how each
-command ends, see ``ScriptedRunner``.
+command ends, see ``ScriptedRunner``.  ``committed`` are files of the one commit of a
+git repository in the workspace, ``<BASE>`` is its id, and ``removed`` are then removed
+again.
 """
 
 from __future__ import annotations
@@ -23,11 +25,21 @@ from signoff.evidence import MemoryStore
 from signoff.registry import Powers
 from signoff.remote_service import Service
 from signoff.strictjson import loads
-from tests.scripted import ScriptedRunner
 from tests.repositories import Repo
+from tests.scripted import ScriptedRunner
 from tests.servers import Server, answering, message
 
-FIELDS = ("files", "folders", "links", "kept", "services", "asked", "ran")
+FIELDS = (
+    "committed",
+    "removed",
+    "files",
+    "folders",
+    "links",
+    "kept",
+    "services",
+    "asked",
+    "ran",
+)
 
 
 class World(Struct, frozen=True, kw_only=True):
@@ -45,10 +57,12 @@ class World(Struct, frozen=True, kw_only=True):
 @contextmanager
 def world(case: Mapping[str, Any], folder: Path) -> Iterator[World]:
     """What a case describes, made in an empty folder; gone after the block."""
-    filled: Any = _filled(case, str(folder / "workspace"))
-    if {"files", "folders", "links"} & filled.keys():
-        workspace = folder / "workspace"
-        workspace.mkdir()
+    workspace = folder / "workspace"
+    filled: Any = _filled(case, "<WORKSPACE>", str(workspace))
+    if "committed" in filled:
+        filled = _filled(filled, "<BASE>", _commit(filled, workspace))
+    if {"committed", "files", "folders", "links"} & filled.keys():
+        workspace.mkdir(exist_ok=True)
         _make(filled, workspace)
         filled["subject"] = {"workspace": str(workspace)} | filled.get("subject", {})
     store = MemoryStore() if "kept" in filled else None
