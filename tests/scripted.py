@@ -60,7 +60,7 @@ class ScriptedRunner:
             **facts,
         )
 
-    def requiring(self, level: Isolation) -> ScriptedRunner:  # noqa: ARG002  it runs nothing
+    def requiring(self, level: Isolation) -> ScriptedRunner:
         return self
 
     def cancel(self, thread: int) -> None:
