@@ -1,1 +1,1 @@
-"""SCC in a workspace: the registry of OIDs and its validator, the verdict reader, the installation."""
+"""SCC in a workspace: registry and validator of OIDs, verdict reader, installation."""

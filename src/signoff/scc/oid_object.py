@@ -1,4 +1,4 @@
-"""The nouns of the registry: an object with its OID, what may be said of it, what happened to it."""
+"""The nouns of the registry: an object with its OID, and what happened to it."""
 
 from __future__ import annotations
 

@@ -44,26 +44,25 @@ MIGRATIONS: Final = (
         number=1,
         name="objects and their events",
         statements=(
-            "CREATE TABLE objects (oid TEXT PRIMARY KEY, path TEXT NOT NULL, kind TEXT NOT NULL,"
-            " layer TEXT NOT NULL, primary_unit TEXT NOT NULL, tags TEXT NOT NULL,"
-            " status TEXT NOT NULL, sha256 TEXT, derived_from TEXT, replaced_by TEXT,"
-            " stable_key TEXT, hint TEXT, created_at TEXT NOT NULL, updated_at TEXT NOT NULL)",
+            (
+                "CREATE TABLE objects (oid TEXT PRIMARY KEY, path TEXT NOT NULL,"
+                " kind TEXT NOT NULL, layer TEXT NOT NULL, primary_unit TEXT NOT NULL, tags TEXT NOT NULL,"
+                " status TEXT NOT NULL, sha256 TEXT, derived_from TEXT, replaced_by TEXT,"
+                " stable_key TEXT, hint TEXT, created_at TEXT NOT NULL, updated_at TEXT NOT NULL)"
+            ),
             "CREATE UNIQUE INDEX objects_stable_key ON objects (stable_key)",
             "CREATE UNIQUE INDEX objects_active_path ON objects (path) WHERE status = 'active'",
-            "CREATE TABLE oid_events (event_id TEXT PRIMARY KEY, oid TEXT NOT NULL,"
-            " kind TEXT NOT NULL, payload TEXT NOT NULL, created_at TEXT NOT NULL)",
+            (
+                "CREATE TABLE oid_events (event_id TEXT PRIMARY KEY, oid TEXT NOT NULL,"
+                " kind TEXT NOT NULL, payload TEXT NOT NULL, created_at TEXT NOT NULL)"
+            ),
             "CREATE INDEX oid_events_oid ON oid_events (oid)",
         ),
     ),
 )
 
 _SELECT: Final = f"SELECT {', '.join(_COLUMNS)} FROM objects"  # noqa: S608  our own columns
-_INSERT: Final = (
-    f"INSERT INTO objects ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608  likewise
-)
-_INSERT_EVENT: Final = (
-    "INSERT INTO oid_events (event_id, oid, kind, payload, created_at) VALUES (?, ?, ?, ?, ?)"
-)
+_EVENT_COLUMNS: Final = ("event_id", "oid", "kind", "payload", "created_at")
 
 
 def _now() -> datetime:
@@ -266,7 +265,8 @@ class OidRegistry:
             "reason": why[0],
             "actor": why[1],
         }
-        transaction.run(_INSERT_EVENT, self._event(after.oid, "MIGRATED", payload, moment))
+        event = self._event(after.oid, "MIGRATED", payload, moment)
+        transaction.insert("oid_events", _EVENT_COLUMNS, [event])
         return after
 
     def _minted(self, transaction: Transaction, count: int) -> list[str]:
@@ -277,9 +277,8 @@ class OidRegistry:
             batch = [self._mint(moment) for _ in range(min(BATCH, count - len(found)))]
             sql = f"SELECT oid FROM objects WHERE oid IN ({_marks(batch)})"  # noqa: S608  marks alone
             taken = {oid for (oid,) in transaction.rows(sql, batch)} | (found & {*batch})
-            for oid in sorted(taken):
-                event = self._event(oid, "COLLISION", {"minted": oid}, moment)
-                transaction.run(_INSERT_EVENT, event)
+            events = [self._event(o, "COLLISION", {"minted": o}, moment) for o in sorted(taken)]
+            transaction.insert("oid_events", _EVENT_COLUMNS, events)
             found |= {*batch} - taken
         return sorted(found)
 
@@ -292,11 +291,11 @@ class OidRegistry:
         _require_free(transaction, [row for row in rows if row[1].status == "active"])
         moment = self._clock()
         now = utc_text(moment)
-        transaction.run_many(_INSERT, [_row(oid, new, now) for oid, new in rows])
+        transaction.insert("objects", _COLUMNS, [_row(oid, new, now) for oid, new in rows])
         events = [
             self._event(oid, "ISSUED", {"path": new.path, **payload}, moment) for oid, new in rows
         ]
-        transaction.run_many(_INSERT_EVENT, events)
+        transaction.insert("oid_events", _EVENT_COLUMNS, events)
 
     def _event(
         self, oid: str, kind: str, payload: Mapping[str, Any], moment: datetime
@@ -322,9 +321,11 @@ def _cell(one: OidObject, name: str) -> str | None:
 
 def _objects(transaction: Transaction, where: str, values: Sequence[str]) -> Iterator[OidObject]:
     for row in transaction.rows(f"{_SELECT} WHERE {where}", values):
-        fields = dict(zip(_COLUMNS, row, strict=True))
+        fields: dict[str, Any] = {
+            name: "" if value is None else value for name, value in zip(_COLUMNS, row, strict=True)
+        }
         fields["tags"] = tuple(msgspec.json.decode(fields["tags"]))
-        yield OidObject(**{name: "" if value is None else value for name, value in fields.items()})
+        yield OidObject(**fields)
 
 
 def _object(transaction: Transaction, oid: str) -> OidObject | None:
