@@ -22,7 +22,6 @@ def become(
     launch: Launch,
     confinement: Free,
     handles: tuple[int, int, int],
-    groups: list[str],
     report: int,
 ) -> NoReturn:
     """
@@ -32,13 +31,10 @@ def become(
         launch: What to execute.
         confinement: Takes part right before.
         handles: Standard input, output and error.
-        groups: Files through which to enter control groups.
         report: Handle that closes itself when the program is executed.
     """
     try:
         report = _settle(handles, launch.pass_handles, report)
-        for group in groups:
-            _write(group, b"0")
         os.chdir(launch.cwd)
         _limit(launch.request["limits"])
         confinement.enter(launch)
@@ -79,14 +75,6 @@ def _settle(handles: tuple[int, int, int], kept: list[int], report: int) -> int:
 
 def _above(handle: int, floor: int) -> int:
     return fcntl(handle, F_DUPFD_CLOEXEC, floor)
-
-
-def _write(path: str, data: bytes) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-    try:
-        os.write(handle, data)
-    finally:
-        os.close(handle)
 
 
 def _limit(limits: dict[str, Any]) -> None:

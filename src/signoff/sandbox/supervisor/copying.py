@@ -15,6 +15,7 @@ FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 FICLONE: Final = 0x40049409
+BLOCK: Final = 4_096
 CHUNK: Final = 8 * 2**20
 MAX_ENTRIES: Final = 1_000_000
 MAX_DEPTH: Final = 200
@@ -47,9 +48,15 @@ class Copied:
         self.tick = tick
         self.max_bytes = max_bytes
         self.size = 0
+        """Bytes of data."""
         self.entries = 0
         self.left_out = 0
         self.names = list[str]()
+
+    @property
+    def occupied(self) -> int:
+        """Most bytes that the copy can take on a disk, which gives out whole blocks."""
+        return self.size + self.entries * BLOCK
 
     def entry(self) -> None:
         """One more file, folder or link."""

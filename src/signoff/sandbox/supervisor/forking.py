@@ -6,19 +6,19 @@ import os
 import select
 import signal
 import time
-from _socket import MSG_NOSIGNAL, socket
+from _socket import AF_UNIX, MSG_NOSIGNAL, SOCK_STREAM, socket, socketpair
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from signoff.sandbox.supervisor.adoption import adopt_orphans
-from signoff.sandbox.supervisor.guardian import guard
+from signoff.sandbox.supervisor.cgroup import ControlGroup, Place, places, remove_abandoned
+from signoff.sandbox.supervisor.guardian import HANDLES, group_name, guard
 from signoff.sandbox.supervisor.kinship import end_all
 from signoff.sandbox.supervisor.removal import remove
-from signoff.sandbox.supervisor.wire import answer, receive_handles
+from signoff.sandbox.supervisor.wire import answer, receive_handles, send_handles
 
 __all__ = ["keep"]
 
-HANDLES: Final = 4  # channel, standard input, output and error
 HIGHEST_HANDLE: Final = 2**20
 LOOK_S: Final = 0.1
 PATIENCE_S: Final = 2.0
@@ -52,6 +52,13 @@ def keep(signoff: int, folder: str, control: int = 0) -> None:
         remove(folder)
 
 
+class Spare(NamedTuple):
+    """A guardian that waits for its command, and the socket on which it gets one."""
+
+    pid: int
+    link: socket
+
+
 class Keeper:
     """The guardians that there are, each with its end of the channel to signoff."""
 
@@ -59,6 +66,10 @@ class Keeper:
         self.control = control
         self.folder = folder
         self.guardians = dict[int, int]()
+        self.spare: Spare | None = None
+        self.where: list[Place] = places()
+        self.poll = select.poll()
+        self.exits = dict[int, int]()
 
     def refuse(self, reason: str) -> None:
         """Says on the way out why nothing can be run."""
@@ -69,62 +80,96 @@ class Keeper:
 
     def serve(self, signoff: int) -> None:
         """Until signoff has ended, or has closed its side."""
-        poll = select.poll()
-        poll.register(self.control.fileno(), select.POLLIN)
-        watched = _watch(poll, signoff)
+        control = self.control.fileno()
+        self.poll.register(control, select.POLLIN)
+        # a copy of signoff's socket may live on in a child of it
+        watched = self.watch(signoff) is not None
+        remove_abandoned(self.where)
         while os.getppid() == signoff:
-            ready = poll.poll(LOOK_S * 1_000 if self.guardians or not watched else None)
-            if any(handle == self.control.fileno() for handle, _ in ready):
+            self.prepare()
+            ready = self.poll.poll(LOOK_S * 1_000 if self.guardians or not watched else None)
+            if any(handle == control for handle, _ in ready):
                 data, handles = receive_handles(self.control, 1)
                 if not data:
                     return
-                self.fork(handles)
+                self.hand(handles)
             self.reap()
 
-    def fork(self, handles: list[int]) -> None:
-        """Forks a guardian, which takes the handles over."""
+    def watch(self, pid: int) -> int | None:
+        """Has the poll wake up when a process ends, where the system can do that."""
+        opened: Callable[[int], int] | None = getattr(os, "pidfd_open", None)
+        if opened is None:
+            return None
         try:
-            if len(handles) == HANDLES:
-                self._fork(handles)
-                handles = handles[1:]
+            handle = opened(pid)
         except OSError:
-            pass  # no more processes: signoff sees its channel closed
+            return None
+        self.poll.register(handle, select.POLLIN)
+        return handle
+
+    def prepare(self) -> None:
+        """Has a guardian wait for the next command, so that the command need not wait for it."""
+        if self.spare is not None:
+            return
+        ours, theirs = socketpair(AF_UNIX, SOCK_STREAM)
+        keeper = os.getpid()
+        try:
+            pid = os.fork()
+        except OSError:
+            ours.close()
+            theirs.close()
+            return  # no more processes: signoff sees its channel closed
+        if not pid:
+            try:
+                guard(theirs.fileno(), keeper, self.where)
+                os._exit(0)
+            finally:
+                os._exit(70)
+        theirs.close()
+        self.spare = Spare(pid, ours)
+
+    def hand(self, handles: list[int]) -> None:
+        """Hands a command over to the guardian that waits."""
+        if len(handles) == HANDLES and self.spare is not None:
+            pid, link = self.spare
+            self.spare = None
+            # held until the guardian and all of its own are gone: signoff waits for that
+            self.guardians[pid] = handles.pop(0)
+            try:
+                send_handles(link, b"+", [self.guardians[pid], *handles])
+            except OSError:
+                pass  # it has been killed, which is noticed next
+            link.close()
+            exits = self.watch(pid)
+            if exits is not None:
+                self.exits[pid] = exits
         for handle in handles:
             os.close(handle)
 
-    def _fork(self, handles: list[int]) -> None:
-        keeper = os.getpid()
-        pid = os.fork()
-        if pid:
-            # held until the guardian and all of its own are gone: signoff waits for that
-            self.guardians[pid] = handles[0]
-            return
-        try:
-            guard(handles, keeper)
-        finally:
-            os._exit(70)
-
     def reap(self) -> None:
         """Takes leave of guardians that have ended; what one of them left behind is killed."""
-        while self.guardians:
+        while self.guardians or self.spare is not None:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
             except ChildProcessError:
-                pid, status = next(iter(self.guardians)), 0
+                return
             if not pid:
                 return
             if os.WIFSTOPPED(status):
                 # nobody but the command can have stopped it, to outlive its deadline
                 _kill(pid)
-            elif pid in self.guardians:
-                self.part(pid, status)
+            else:
+                self.note(pid, status)
 
     def part(self, pid: int, status: int) -> None:
         """A guardian has ended; its last word was said unless something killed it."""
         code = os.waitstatus_to_exitcode(status)
         channel = socket(fileno=self.guardians.pop(pid))
+        if (exits := self.exits.pop(pid, None)) is not None:
+            self.poll.unregister(exits)
+            os.close(exits)
         if code:
-            end_all(self.note, time.monotonic() + PATIENCE_S, self.guardians.__contains__)
+            self.kill_orphans(pid)
             reason = f"its guardian ended with {code}" if code > 0 else "its guardian was killed"
             try:
                 channel.send(answer({"ended": "broken", "reason": reason}), MSG_NOSIGNAL)
@@ -132,21 +177,37 @@ class Keeper:
                 pass  # signoff is gone
         channel.close()
 
+    def kill_orphans(self, guardian: int) -> None:
+        """Kills what a guardian has left behind, which this process has adopted."""
+        group = ControlGroup(self.where, group_name(os.getpid(), guardian))
+        until = time.monotonic() + PATIENCE_S
+        end_all(self.note, until, strike=group.kill, spared=self.is_guardian)
+        group.remove()
+
+    def is_guardian(self, pid: int) -> bool:
+        """True of processes that are here by right."""
+        return pid in self.guardians or (self.spare is not None and self.spare.pid == pid)
+
     def note(self, pid: int, status: int) -> None:
-        """A child has ended while others were killed; guardians are not forgotten."""
+        """A child has ended; those that were adopted are of no interest."""
         if pid in self.guardians:
             self.part(pid, status)
+        elif self.spare is not None and self.spare.pid == pid:
+            self.spare.link.close()
+            self.spare = None
 
     def finish(self) -> None:
         """Guardians end by themselves when signoff is gone; those that do not are killed."""
+        if self.spare is not None:
+            self.spare.link.close()
         until = time.monotonic() + PATIENCE_S
-        while self.guardians and time.monotonic() < until:
+        while (self.guardians or self.spare is not None) and time.monotonic() < until:
             self.reap()
-            time.sleep(0.002)
+            time.sleep(0.001)
         for pid in [*self.guardians]:
             _kill(pid)
-        self.guardians.clear()
-        end_all(lambda _pid, _status: None, time.monotonic() + PATIENCE_S)
+        self.reap()
+        end_all(self.note, time.monotonic() + PATIENCE_S)
 
 
 def _kill(pid: int) -> None:
@@ -154,15 +215,3 @@ def _kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
     except OSError:
         return
-
-
-def _watch(poll: select.poll, signoff: int) -> bool:
-    """Has the poll wake up when signoff ends; a copy of its socket may live in a child of it."""
-    opened: Callable[[int], int] | None = getattr(os, "pidfd_open", None)
-    try:
-        if opened is None:
-            return False
-        poll.register(opened(signoff), select.POLLIN)
-    except OSError:
-        return False
-    return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import select
 import signal
@@ -12,16 +11,27 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from signoff.sandbox.supervisor.adoption import adopt_orphans
+from signoff.sandbox.supervisor.cgroup import ControlGroup, Place
 from signoff.sandbox.supervisor.child import become
 from signoff.sandbox.supervisor.confine import confinement
-from signoff.sandbox.supervisor.copying import Copied, TooMuch, copy_tree
+from signoff.sandbox.supervisor.copying import TooMuch
 from signoff.sandbox.supervisor.kinship import descendants, end_all, reap
 from signoff.sandbox.supervisor.launch import Free, Launch, NotStarted
+from signoff.sandbox.supervisor.preparation import copy_workspace, make_folders, place_of
 from signoff.sandbox.supervisor.removal import remove
-from signoff.sandbox.supervisor.wire import Gone, answer, read_request, send_handles
+from signoff.sandbox.supervisor.usage import Usage
+from signoff.sandbox.supervisor.wire import (
+    Gone,
+    answer,
+    read_request,
+    receive_handles,
+    send_handles,
+)
 
-__all__ = ["guard"]
+__all__ = ["HANDLES", "group_name", "guard"]
 
+HANDLES: Final = 4
+"""What a guardian is given: the channel, then standard input, output and error."""
 HIGHEST_HANDLE: Final = 2**20
 TICK_S: Final = 0.05
 """How often the command is looked at while nothing is heard of it."""
@@ -31,7 +41,7 @@ KILL_S: Final = 0.35
 """How long killing may take before signoff is told that something could not be killed."""
 PERSISTENCE_S: Final = 10.0
 
-ENDINGS: Final = {b"o": "output_limit", b"c": "cancelled", b"": "cancelled"}
+ENDINGS: Final = {b"o": "output_limit", b"": "cancelled"}
 """What signoff says to end a command; closing its side is a way of saying so too."""
 
 
@@ -39,34 +49,34 @@ class Over(Exception):
     """The command is to be ended now; the message is one of ``Ended``."""
 
 
-def guard(handles: list[int], keeper: int) -> None:
+def guard(link: int, keeper: int, where: list[Place]) -> None:
     """
-    Runs the one command that signoff asks for on a channel, and ends.
+    Makes itself ready, waits for the one command that it is to run, runs it, and ends.
 
     Args:
-        handles: The channel, then standard input, output and error of the command.
+        link: Handle of a socket from the keeper, on which it is given what it needs.
         keeper: Process that forked this one.
+        where: Places for control groups.
     """
-    _let_go(handles)
+    _let_go([link])
     os.setsid()
     adopt_orphans()
-    channel = socket(fileno=handles[0])
+    group = ControlGroup(where, group_name(keeper, os.getpid()))
+    # entering takes many milliseconds, so this is done before anybody waits
+    group.make()
     try:
-        request = read_request(channel)
-    except (Gone, OSError):
-        return
-    guardian = Guardian(channel, (handles[1], handles[2], handles[3]), request)
-    try:
-        facts = guardian.run()
-        send_handles(channel, answer(facts), guardian.handed_back())
-        channel.close()
-    except OSError:
-        pass  # signoff is gone; what is left to do is to clean up
+        handles = _given(link)
+        if handles:
+            _serve(handles, group)
     finally:
-        guardian.clean_up()
+        group.remove()
         # a keeper that the command has stopped would never notice that signoff is gone
         _send_signal(keeper, signal.SIGCONT)
-    os._exit(0)
+
+
+def group_name(keeper: int, guardian: int) -> str:
+    """What the control group of a guardian is called."""
+    return f"{keeper}-{guardian}"
 
 
 def _let_go(handles: list[int]) -> None:
@@ -79,17 +89,47 @@ def _let_go(handles: list[int]) -> None:
     os.closerange(start, HIGHEST_HANDLE)
 
 
+def _given(link: int) -> list[int]:
+    """The handles of a command, or none when the keeper has no more commands."""
+    waiting = socket(fileno=link)
+    _, handles = receive_handles(waiting, 1)
+    waiting.close()
+    return handles if len(handles) == HANDLES else []
+
+
+def _serve(handles: list[int], group: ControlGroup) -> None:
+    channel = socket(fileno=handles[0])
+    try:
+        request = read_request(channel)
+    except (Gone, OSError):
+        return
+    guardian = Guardian(channel, (handles[1], handles[2], handles[3]), request, group)
+    facts = guardian.run()
+    try:
+        send_handles(channel, answer(facts), guardian.handed_back())
+    except OSError:
+        remove(guardian.launch.folder)  # signoff is gone, and reads nothing any more
+    channel.close()
+    guardian.persist()
+
+
 class Guardian:
     """One command from its start to its end."""
 
     def __init__(
-        self, channel: socket, handles: tuple[int, int, int], request: dict[str, Any]
+        self,
+        channel: socket,
+        handles: tuple[int, int, int],
+        request: dict[str, Any],
+        group: ControlGroup,
     ) -> None:
         self.channel = channel
         self.handles = handles
         self.request = request
+        self.group = group
         self.launch = Launch(request)
         self.confinement: Free = confinement(request["confine"])
+        self.usage: Usage | None = None
         self.begin = time.monotonic()
         timeout_s: float | None = request["timeout_s"]
         self.deadline = None if timeout_s is None else self.begin + timeout_s
@@ -104,7 +144,7 @@ class Guardian:
             self.start()
             self.wait()
         except Over as exc:
-            self.facts = {"ended": str(exc), "reason": self.why(str(exc))}
+            self.facts = self.ended_by(str(exc))
         except NotStarted as exc:
             self.facts = {"ended": exc.ended, "reason": exc.reason}
         except TooMuch as exc:
@@ -117,56 +157,27 @@ class Guardian:
         self.facts["missing"] = self.launch.missing
         return self.facts
 
-    # -- before --
+    # -- start --
 
     def prepare(self) -> None:
-        """Makes the command's folders and its workspace."""
-        os.mkdir(self.launch.folder, 0o700)
-        os.mkdir(self.launch.home, 0o700)
-        os.mkdir(self.launch.temporary, 0o700)
+        """Makes the command's folders and its workspace, and sets its limits."""
+        make_folders(self.launch)
         workspace: str | None = self.request["workspace"]
+        copied = 0
         if workspace is not None and self.request["live"]:
             self.launch.workspace = workspace
         self.confinement.prepare(self.launch)
         if workspace is not None and self.launch.workspace is None:
-            self.copy_workspace(workspace)
-        self.launch.cwd = self.place()
-
-    def copy_workspace(self, workspace: str) -> None:
-        """Makes the private copy in which the command works."""
-        target = f"{self.launch.folder}/workspace"
-        copied = Copied(self.heed, self.request["limits"]["disk_bytes"])
-        try:
-            copy_tree(workspace, target, copied)
-        except FileNotFoundError as exc:
-            if exc.filename != workspace:
-                raise
-            raise NotStarted("cwd_missing", f"there is no workspace {workspace!r}") from exc
-        self.launch.workspace = target
-        self.launch.missing += copied.missing()
-
-    def place(self) -> str:
-        """The folder to start in, which must lie in the workspace, also when links are followed."""
-        root, cwd = self.launch.workspace, str(self.request["cwd"])
-        if root is None:
-            if cwd:
-                raise NotStarted("cwd_missing", f"there is no folder {cwd!r} without a workspace")
-            return self.launch.cwd
-        found, root = os.path.realpath(f"{root}/{cwd}"), os.path.realpath(root)
-        if cwd.startswith("/") or os.path.commonpath((root, found)) != root:
-            raise NotStarted("cwd_missing", f"folder {cwd!r} is outside the workspace")
-        if not os.path.isdir(found):
-            raise NotStarted("cwd_missing", f"there is no folder {cwd!r} in the workspace")
-        return found
-
-    # -- start --
+            copied = copy_workspace(self.launch, workspace, self.heed)
+        self.launch.cwd = place_of(self.launch)
+        self.usage = Usage(self.launch, self.group, copied)
 
     def start(self) -> None:
         """Forks the child, which becomes the command; returns when it has."""
         report, writer = os.pipe()
         self.child = os.fork()
         if not self.child:
-            become(self.launch, self.confinement, self.handles, [], writer)
+            become(self.launch, self.confinement, self.handles, writer)
         os.close(writer)
         # the command alone holds them from here on
         for handle in {*self.handles}:
@@ -174,7 +185,7 @@ class Guardian:
         failure = self.hear(report)
         os.close(report)
         if failure:
-            raise self.not_started(failure)
+            raise self.launch.not_started(failure)
         self.confinement.started(self.launch, self.child)
 
     def hear(self, report: int) -> bytes:
@@ -188,41 +199,19 @@ class Guardian:
                 said += part
             self.heed()
 
-    def not_started(self, failure: bytes) -> NotStarted:
-        """What kept a program from being executed."""
-        word, _, reason = failure.decode("utf-8", "replace").partition(" ")
-        if not word.isdecimal():
-            return NotStarted(word, reason)
-        program = os.fsdecode(self.launch.argv[0])
-        match int(word):
-            case errno.ENOENT | errno.ENOTDIR | errno.ENAMETOOLONG | errno.ELOOP:
-                place = f"{self.launch.cwd}/{program}" if "/" in program else ""
-                if place and os.path.exists(place):
-                    return NotStarted("not_found", f"the interpreter of {program!r} is missing")
-                return NotStarted("not_found", f"there is no program {program!r}")
-            case errno.EACCES | errno.EPERM | errno.EISDIR:
-                return NotStarted("denied", f"program {program!r} may not be executed")
-            case errno.ENOEXEC:
-                return NotStarted("denied", f"{program!r} is in no format that can be executed")
-            case errno.E2BIG:
-                return NotStarted("denied", "the arguments and the environment are too long")
-            case number:
-                return NotStarted("broken", f"cannot start {program!r}: {os.strerror(number)}")
-
     # -- while it runs --
 
     def wait(self) -> None:
         """Until the command has ended by itself."""
         exits = _exit_handle(self.child)
-        try:
-            while self.status is None:
-                self.listen(exits)
-                reap(self.note)
-                if self.status is None:
-                    self.heed()
-        finally:
-            if exits is not None:
-                os.close(exits)
+        while self.status is None:
+            self.listen(exits)
+            reap(self.note)
+            if self.status is None:
+                self.heed()
+                self.measure()
+        if exits is not None:
+            os.close(exits)
 
     def listen(self, handle: int | None) -> bool:
         """True when a handle can be read; returns at the next tick at the latest."""
@@ -230,7 +219,7 @@ class Guardian:
         poll.register(self.channel.fileno(), select.POLLIN)
         if handle is not None:
             poll.register(handle, select.POLLIN)
-        wait_s = TICK_S if handle is not None or not self.child else TICK_S / 10
+        wait_s = TICK_S if handle is not None else TICK_S / 10
         if self.deadline is not None:
             wait_s = min(wait_s, max(0.0, self.deadline - time.monotonic()))
         ready = poll.poll(wait_s * 1_000 + 0.5)
@@ -247,11 +236,20 @@ class Guardian:
         if self.deadline is not None and time.monotonic() >= self.deadline:
             raise Over("timed_out")
 
-    def why(self, ended: str) -> str:
-        """What a person must know besides the word for it."""
+    def measure(self) -> None:
+        """Raises when the command uses up more than it may."""
+        if self.usage is not None and (exceeded := self.usage.exceeded()):
+            raise Over(exceeded)
+
+    def ended_by(self, ended: str) -> dict[str, Any]:
+        """What signoff is told when the guardian is to end the command."""
         if ended == "timed_out" and not self.child:
-            return "the time was up before the command could be started"
-        return ""
+            reason = "the time was up before the command could be started"
+            return {"ended": ended, "reason": reason}
+        if ended == "process_limit":  # where the system keeps that limit, forking fails instead
+            reason = self.launch.reason(ended)
+            return {"ended": "signaled", "signal": int(signal.SIGKILL), "reason": reason}
+        return {"ended": ended, "reason": self.launch.reason(ended)}
 
     def note(self, pid: int, status: int) -> None:
         """A child has ended, by birth or adopted."""
@@ -262,12 +260,18 @@ class Guardian:
 
     def end(self) -> None:
         """Ends all that is left, and says how the command itself has ended."""
-        if self.status is not None:
-            self.facts = self.confinement.ended(self.launch, _exit_facts(self.status))
-            self.facts["left"] = self.left()
-        if not end_all(self.note, time.monotonic() + KILL_S):
+        by_itself = self.status is not None
+        left = self.left() if by_itself else 0
+        if not end_all(self.note, time.monotonic() + KILL_S, strike=self.group.kill):
             self.facts = {"ended": "broken", "reason": "processes of the command cannot be killed"}
-        self.confinement.finish(self.launch)
+        elif by_itself:
+            self.facts = self.by_itself() | {"left": left}
+
+    def by_itself(self) -> dict[str, Any]:
+        """How the command has ended, unless it did so for want of what it may not have."""
+        if self.usage is not None and (exceeded := self.usage.finally_exceeded()):
+            return {"ended": exceeded, "reason": self.launch.reason(exceeded)}
+        return self.confinement.ended(self.launch, _exit_facts(self.status or 0))
 
     def left(self) -> int:
         """How many processes are still there a little after the command itself has ended."""
@@ -286,11 +290,9 @@ class Guardian:
         """The handle that signoff gets, if there is one."""
         return [] if self.launch.hand_back is None else [self.launch.hand_back]
 
-    def clean_up(self) -> None:
-        """Removes the folders of the command, save the workspace, which signoff still reads."""
-        end_all(self.note, time.monotonic() + PERSISTENCE_S)
-        remove(self.launch.home)
-        remove(self.launch.temporary)
+    def persist(self) -> None:
+        """Goes on killing what could not be killed in time, for a while."""
+        end_all(self.note, time.monotonic() + PERSISTENCE_S, strike=self.group.kill)
 
 
 def _exit_facts(status: int) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-__all__ = ["Process", "descendants", "end_all", "reap"]
+__all__ = ["Process", "descendants", "end_all", "reap", "threads_of_user"]
 
 FIRST_WAIT_S: Final = 0.0005
 LONGEST_WAIT_S: Final = 0.01
@@ -57,6 +57,8 @@ def reap(note: Callable[[int, int], object]) -> bool:
 def end_all(
     note: Callable[[int, int], object],
     until: float,
+    *,
+    strike: Callable[[], object] = lambda: None,
     spared: Callable[[int], bool] = lambda _: False,
 ) -> bool:
     """
@@ -67,10 +69,12 @@ def end_all(
     Args:
         note: Told of each child that has ended, pid and status.
         until: When to give up, by the monotonic clock.
+        strike: Kills what it can at one stroke, each time before the rest is killed one by one.
         spared: True of children that are to live, with what descends from them.
     """
     own, wait = os.getpid(), FIRST_WAIT_S
     while reap(note):
+        strike()
         doomed = [child for child in _children(own) if not spared(child.pid)]
         doomed += [process for child in doomed for process in descendants(child.pid)]
         if not doomed and not _can_see():
@@ -83,6 +87,18 @@ def end_all(
         time.sleep(wait)
         wait = min(wait * 2, LONGEST_WAIT_S)
     return True
+
+
+def threads_of_user() -> int:
+    """How many threads this user has, on the whole machine."""
+    own, count = os.geteuid(), 0
+    for process in _processes():
+        try:
+            if os.stat(f"/proc/{process.pid}").st_uid == own:
+                count += len(os.listdir(f"/proc/{process.pid}/task"))
+        except OSError:
+            continue
+    return count
 
 
 def _children(parent: int) -> list[Process]:

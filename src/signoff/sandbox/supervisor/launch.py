@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import Any
 
@@ -51,6 +52,39 @@ class Launch:
         self.missing = list[str]()
         """What the level should give and this machine does not, a sentence each."""
 
+    def reason(self, ended: str) -> str:
+        """What a person must know besides the word for how it ended."""
+        limits: dict[str, Any] = self.request["limits"]
+        match ended:
+            case "memory_limit":
+                return f"its processes used more than {limits['memory_bytes']} bytes of memory"
+            case "disk_limit":
+                return f"it wrote more than {limits['disk_bytes']} bytes"
+            case "process_limit":
+                return f"it had more than {limits['processes']} processes"
+            case _:
+                return ""
+
+    def not_started(self, failure: bytes) -> NotStarted:
+        """What kept the program from being executed, from what the child said."""
+        word, _, reason = failure.decode("utf-8", "replace").partition(" ")
+        if not word.isdecimal():
+            return NotStarted(word, reason)
+        program = os.fsdecode(self.argv[0])[:200]
+        match int(word):
+            case errno.ENOENT | errno.ENOTDIR | errno.ENAMETOOLONG | errno.ELOOP:
+                if "/" in program and os.path.exists(os.path.join(self.cwd, program)):
+                    return NotStarted("not_found", f"the interpreter of {program!r} is missing")
+                return NotStarted("not_found", f"there is no program {program!r}")
+            case errno.EACCES | errno.EPERM | errno.EISDIR:
+                return NotStarted("denied", f"program {program!r} may not be executed")
+            case errno.ENOEXEC:
+                return NotStarted("denied", f"{program!r} is in no format that can be executed")
+            case errno.E2BIG:
+                return NotStarted("denied", "the arguments and the environment are too long")
+            case number:
+                return NotStarted("broken", f"cannot start {program!r}: {os.strerror(number)}")
+
 
 class Free:
     """
@@ -73,8 +107,5 @@ class Free:
         """In the guardian, once the program is being executed."""
 
     def ended(self, launch: Launch, facts: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002  the others look at it
-        """In the guardian, what is to be told of a program that has ended by itself."""
+        """In the guardian, how a program that ended by itself has ended; nothing of it runs."""
         return facts
-
-    def finish(self, launch: Launch) -> None:
-        """In the guardian, when all processes have ended and before signoff is told."""
