@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final, Protocol, Self
 
 from msgspec import Struct
@@ -59,8 +59,8 @@ class Transaction(Protocol):
         """Execute a statement; the number of rows that it changed."""
         ...
 
-    def run_many(self, sql: str, many: Sequence[Sequence[Any]]) -> None:
-        """Execute a statement once for each row of values."""
+    def insert(self, table: str, columns: tuple[str, ...], rows: Sequence[Sequence[Any]]) -> None:
+        """Insert rows, each with a value for each of these columns."""
         ...
 
 
@@ -126,8 +126,7 @@ class Database:
                 self._open = False
                 self._connection.close()
 
-    @contextmanager
-    def writing(self, table: str) -> Iterator[Transaction]:
+    def writing(self, table: str) -> AbstractContextManager[Transaction]:
         """
         A transaction that is alone in writing a table, over all processes.
 
@@ -137,19 +136,16 @@ class Database:
         """
         if not self.may_write:
             raise DatabaseUnusable(f"{self.name}: was opened for reading only")
-        with self._transaction("write", table) as transaction:
-            yield transaction
+        return self._transaction("write", table)
 
-    @contextmanager
-    def reading(self) -> Iterator[Transaction]:
+    def reading(self) -> AbstractContextManager[Transaction]:
         """
         A transaction that sees one state of everything.
 
         Raises:
             DatabaseUnusable: It cannot be read.
         """
-        with self._transaction("read", "") as transaction:
-            yield transaction
+        return self._transaction("read", "")
 
     def migrate(self, component: str, migrations: Sequence[Migration]) -> None:
         """

@@ -28,11 +28,11 @@ class Group(Generic[Entry, Answer]):
     Writes the entries of many threads together.
 
     Args:
-        write: Writes entries, all or none, and gives an answer for each; called by one
-            thread at a time.
+        write: Calls what it is given, once and as late as it can, for the entries; writes
+            them, all or none, and gives an answer for each.  One thread at a time calls it.
     """
 
-    def __init__(self, write: Callable[[Sequence[Entry]], Sequence[Answer]]) -> None:
+    def __init__(self, write: Callable[[Callable[[], Sequence[Entry]]], Sequence[Answer]]) -> None:
         self._write = write
         self._lock = threading.Lock()
         self._waiting: list[_Ticket] = []
@@ -53,7 +53,7 @@ class Group(Generic[Entry, Answer]):
             self._busy = True
         try:
             if not ticket.leads:
-                ticket.turn.acquire()
+                ticket.woken.acquire()
             if ticket.leads:
                 self._lead(ticket)
         finally:
@@ -67,26 +67,33 @@ class Group(Generic[Entry, Answer]):
         batch: list[_Ticket] = []
         answers: Sequence[Answer] = ()
         error: Exception = NotWritten("the thread that wrote it was interrupted")
-        try:
+
+        def take() -> Sequence[Entry]:
+            # Whoever was told of the batch before has had time to come again, and nobody
+            # then contends with this thread for the interpreter while it writes.
             with self._lock:
-                batch = self._waiting[:MAX_BATCH]
+                batch.extend(self._waiting[:MAX_BATCH])
                 del self._waiting[:MAX_BATCH]
-            answers = self._write([ticket.entry for ticket in batch])
+            return [ticket.entry for ticket in batch]
+
+        try:
+            answers = self._write(take)
         except Exception as exc:  # noqa: BLE001  it is the answer to everyone in the batch
             error = exc
         finally:
+            if not batch:
+                take()
             leader.leads = False
-            # The next batch is on its way to the disk before this one is told.
-            self._pass_on()
             for at, ticket in enumerate(batch):
                 ticket.end(*((answers[at], None) if answers else (None, error)))
+            self._pass_on()
 
     def _pass_on(self) -> None:
         with self._lock:
             self._busy = bool(self._waiting)
             if self._waiting:
                 self._waiting[0].leads = True
-                self._waiting[0].turn.release()
+                self._waiting[0].woken.release()
 
     def _leave(self, ticket: _Ticket) -> None:
         """Whoever was interrupted while waiting leaves nobody waiting for them."""
@@ -100,12 +107,12 @@ class Group(Generic[Entry, Answer]):
 class _Ticket:
     """One entry that waits: its turn comes when it was written, or when it is to write."""
 
-    __slots__ = ("answer", "ended", "entry", "error", "leads", "turn")
+    __slots__ = ("answer", "ended", "entry", "error", "leads", "woken")
 
     def __init__(self, entry: Any) -> None:
         self.entry = entry
-        self.turn = threading.Lock()
-        self.turn.acquire()
+        self.woken = threading.Lock()
+        self.woken.acquire()
         self.leads = False
         self.ended = False
         self.answer: Any = None
@@ -113,4 +120,4 @@ class _Ticket:
 
     def end(self, answer: Any, error: Exception | None) -> None:
         self.answer, self.error, self.ended = answer, error, True
-        self.turn.release()
+        self.woken.release()

@@ -74,15 +74,16 @@ COLUMNS: Final = tuple(name for name in KeptVerdict.__struct_fields__ if name !=
 
 
 def announcement(
-    report: Report, written: bytes, *, subject: str, run: str, more: Mapping[str, JSON]
+    row: tuple[Any, ...], *, subject: str, run: str, more: Mapping[str, JSON]
 ) -> dict[str, JSON]:
     """What the line of a verdict says of it, so that no column can be changed without notice."""
-    facts: dict[str, JSON] = {
-        "outcome": report.verdict.outcome.value,
-        "outputDigest": report.output_digest,
-        ANNOUNCED: digest_bytes(written),
-    }
-    facts |= {name: text for name, text in (("subject", subject), ("run", run)) if text}
+    facts: dict[str, JSON] = {"outcome": row[3], "outputDigest": row[2], ANNOUNCED: row[-2]}
+    if subject:
+        facts["subject"] = subject
+    if run:
+        facts["run"] = run
+    if not more:
+        return facts
     taken = sorted({*facts, "subject", "run"} & more.keys())
     if taken:
         raise ValueError(f"data of a verdict's event may not hold {', '.join(taken)}")
@@ -91,13 +92,14 @@ def announcement(
 
 def row_of(report: Report, written: bytes, *, subject: str, run: str) -> tuple[Any, ...]:
     """The values of ``COLUMNS`` after the number."""
+    verdict = report.verdict
     return (
         report.contract_id,
         report.contract_digest,
         report.output_digest,
-        report.verdict.outcome.value,
-        report.verdict.cause and report.verdict.cause.value,
-        msgspec.json.encode(report.verdict.blockers).decode(),
+        verdict.outcome.value,
+        verdict.cause.value if verdict.cause is not None else None,
+        msgspec.json.encode(verdict.blockers).decode() if verdict.blockers else "[]",
         report.isolation,
         report.assurance,
         subject,

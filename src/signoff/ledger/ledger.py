@@ -128,15 +128,16 @@ class Ledger:
         """
         if len(written) > MAX_REPORT_BYTES:
             raise ValueError(f"a report is larger than {MAX_REPORT_BYTES} bytes")
-        note = Note(
-            type=type,
-            contract_id=report.contract_id,
-            signature=report.contract_digest,
-            data=announcement(report, written, subject=subject, run=run, more=data or {}),
-        )
         _require_texts(subject=subject, run=run)
         row = row_of(report, written, subject=subject, run=run)
-        return self._submit((self._draft(note), *self._drafts(also)), row)[0]
+        verdict = draft(
+            type,
+            contract_id=report.contract_id,
+            signature=report.contract_digest,
+            data=announcement(row, subject=subject, run=run, more=data or {}),
+            at=self._clock(),
+        )
+        return self._submit((verdict, *self._drafts(also)), row)[0]
 
     def append(self, *notes: Note) -> tuple[Head, ...]:
         """
@@ -277,7 +278,7 @@ class Ledger:
         except NotWritten as exc:
             raise DatabaseUnusable(f"{self.name}: {exc}; whether it was kept is not known") from exc
 
-    def _write(self, entries: Sequence[_Entry]) -> list[tuple[Head, ...]]:
+    def _write(self, take: Callable[[], Sequence[_Entry]]) -> list[tuple[Head, ...]]:
         """Put entries in line, each event after the one before."""
         events: list[tuple[Any, ...]] = []
         verdicts: list[tuple[Any, ...]] = []
@@ -285,7 +286,7 @@ class Ledger:
         with self._database.writing(schema.EVENTS) as transaction:
             head = _last(transaction)
             self._require_continued(transaction, head)
-            for entry in entries:
+            for entry in take():
                 if entry.verdict is not None:
                     verdicts.append((head.seq + 1, *entry.verdict))
                 heads: list[Head] = []
@@ -297,9 +298,8 @@ class Ledger:
                     )
                     heads.append(head)
                 answers.append(tuple(heads))
-            transaction.run_many(schema.INSERT_EVENT, events)
-            if verdicts:
-                transaction.run_many(schema.INSERT_VERDICT, verdicts)
+            transaction.insert(schema.EVENTS, schema.EVENT_COLUMNS, events)
+            transaction.insert(schema.VERDICTS, schema.VERDICT_COLUMNS, verdicts)
         self._known = head
         return answers
 
@@ -357,7 +357,7 @@ def _verdicts(
     transaction: Transaction, chosen: Mapping[str, str], since: int, count: int, *, order: str
 ) -> list[tuple[Any, ...]]:
     condition = " AND ".join([*chosen, "v.seq >= ?"])
-    sql = schema.VERDICTS.format(condition=condition, order=order)
+    sql = schema.CHOSEN.format(condition=condition, order=order)
     return transaction.rows(sql, (*chosen.values(), min(since, MAX_SEQ), count))
 
 

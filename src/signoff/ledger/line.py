@@ -19,7 +19,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from signoff.canonical import canonical_bytes
+from signoff.canonical import canonical_bytes, canonical_bytes_unchecked
 from signoff.errors import JSONError
 from signoff.jsonlimits import MAX_DEPTH
 from signoff.jsonvalue import JSON, shown
@@ -43,6 +43,7 @@ MAX_LINE_BYTES: Final = 2**20
 _LIMITS: Final = Limits(max_bytes=MAX_LINE_BYTES, max_depth=MAX_DEPTH)
 # Room for the number and the digest, which are not known when a line is drafted.
 _RESERVE: Final = 128
+_text: Final = msgspec.json.Encoder().encode
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
 _HEX: Final = re.compile(r"[0-9a-f]{64}")
 
@@ -138,27 +139,34 @@ def draft(
             raise ValueError(f"{name} holds a null character")
     if not type:
         raise ValueError("type is empty")
-    facts: dict[str, JSON] = {"at": time_text(at), "contractId": contract_id, "data": dict(data)}
-    before = canonical_bytes(facts)[:-1] + b","
-    after = canonical_bytes({"signature": signature, "type": type})[1:]
+    when = time_text(at)
+    plain = all(type(key) is str for key in data) and all(
+        value is None or type(value) is str for value in data.values()
+    )
+    facts = canonical_bytes_unchecked(dict(data)) if plain else canonical_bytes(dict(data))
+    before = b'{"at":"%b","contractId":%b,"data":%b,' % (when.encode(), _text(contract_id), facts)
+    after = b'"signature":%b,"type":%b}' % (_text(signature), _text(type))
+    if len(before) + len(after) + _RESERVE > MAX_LINE_BYTES:
+        raise ValueError(f"an event is larger than {MAX_LINE_BYTES} bytes")
     made = Draft(
-        at=time_text(at),
+        at=when,
         type=type,
         contract_id=contract_id,
         signature=signature,
         before=before,
         after=after,
     )
-    if len(before) + len(after) + _RESERVE > MAX_LINE_BYTES:
-        raise ValueError(f"an event is larger than {MAX_LINE_BYTES} bytes")
-    read_line(made.line(1, FIRST_PREV))  # what is written must be readable
+    if not plain:
+        read_line(
+            made.line(1, FIRST_PREV)
+        )  # deep or long numbers: what is written must be readable
     return made
 
 
 def time_text(when: datetime) -> str:
     """UTC with milliseconds, such as ``2026-02-09T00:00:00.000Z``."""
-    text = when.astimezone(UTC).isoformat(timespec="milliseconds")
-    return text.removesuffix("+00:00") + "Z"
+    utc = when if when.tzinfo is UTC else when.astimezone(UTC)
+    return f"{utc.isoformat(timespec='milliseconds')[:-6]}Z"
 
 
 def digest_of(line: bytes) -> str:

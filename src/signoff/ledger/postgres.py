@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from signoff.errors import DatabaseUnusable, NotInstalled
 from signoff.jsonvalue import shown
-from signoff.ledger.statement import Mode
+from signoff.ledger.statement import Mode, insertions
 
 __all__ = ["PostgresConnection", "is_dsn"]
 
@@ -88,10 +88,11 @@ class PostgresConnection:
             changed: int = self._execute(sql, values).rowcount
             return changed
 
-    def run_many(self, sql: str, many: Sequence[Sequence[Any]]) -> None:
-        """Execute a statement once for each row of values."""
-        with self._told(), self._connection.cursor() as cursor:
-            cursor.executemany(_translated(sql), many)
+    def insert(self, table: str, columns: tuple[str, ...], rows: Sequence[Sequence[Any]]) -> None:
+        """Insert rows."""
+        with self._told():
+            for sql, values in insertions(table, columns, rows):
+                self._execute(sql, values)
 
     def has_table(self, name: str) -> bool:
         """There is such a table, where names without a schema are looked for."""

@@ -11,6 +11,9 @@ __all__ = ["COMPONENT", "EVENTS", "MIGRATIONS"]
 
 COMPONENT: Final = "ledger"
 EVENTS: Final = "ledger_events"
+EVENT_COLUMNS: Final = ("seq", "at", "type", "contract_id", "signature", "line")
+VERDICTS: Final = "ledger_verdicts"
+VERDICT_COLUMNS: Final = COLUMNS
 _EVENTS: Final = """
 CREATE TABLE ledger_events (
   seq {integer} NOT NULL PRIMARY KEY,
@@ -49,8 +52,6 @@ MIGRATIONS: Final = (
     ),
 )
 
-_NAMES: Final = ", ".join(COLUMNS)
-_MARKS: Final = ", ".join("?" for _ in COLUMNS)
 _VERDICT: Final = ", ".join(f"v.{name}" for name in COLUMNS)
 
 LAST: Final = "SELECT seq, line FROM ledger_events ORDER BY seq DESC LIMIT 1"
@@ -67,12 +68,7 @@ ORPHANS: Final = (
     "SELECT seq FROM ledger_verdicts v WHERE NOT EXISTS"
     " (SELECT 1 FROM ledger_events e WHERE e.seq = v.seq) ORDER BY seq LIMIT ?"
 )
-VERDICTS: Final = (
+CHOSEN: Final = (
     f"SELECT e.line, {_VERDICT} FROM ledger_verdicts v"  # noqa: S608  names of ours
     " JOIN ledger_events e ON e.seq = v.seq WHERE {condition} ORDER BY v.seq {order} LIMIT ?"
 )
-INSERT_EVENT: Final = (
-    "INSERT INTO ledger_events (seq, at, type, contract_id, signature, line)"
-    " VALUES (?, ?, ?, ?, ?, ?)"
-)
-INSERT_VERDICT: Final = f"INSERT INTO ledger_verdicts ({_NAMES}) VALUES ({_MARKS})"  # noqa: S608  likewise

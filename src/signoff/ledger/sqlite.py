@@ -11,15 +11,15 @@ import fcntl
 import os
 import sqlite3
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from signoff.errors import DatabaseUnusable
 from signoff.folder import Folder, reason
 from signoff.jsonvalue import shown
-from signoff.ledger.statement import VERSIONS, Mode
+from signoff.ledger.statement import VERSIONS, Mode, insertions
 
 __all__ = ["SqliteConnection"]
 
@@ -55,6 +55,7 @@ class SqliteConnection:
         self._timeout_s = timeout_s
         self._changes = 0
         self._path = self._found(path)
+        self._place = str(self._path)
         if may_write:
             self._open_to_write()
         else:
@@ -62,16 +63,14 @@ class SqliteConnection:
 
     def begin(self, mode: Mode, table: str) -> None:  # noqa: ARG002  SQLite locks the whole file
         """Begin a transaction; one that writes waits until it is the only one."""
-        with self._told():
-            self._connection.execute(_BEGIN[mode])
+        self._execute(_BEGIN[mode])
 
     def commit(self) -> None:
         """End it; what it wrote lasts, in the file that the name leads to."""
-        with self._told():
-            wrote = self._connection.total_changes != self._changes
-            self._connection.execute("COMMIT")
-            self._changes = self._connection.total_changes
+        wrote = self._connection.total_changes != self._changes
+        self._execute("COMMIT")
         if wrote:
+            self._changes = self._connection.total_changes
             self._require_in_place()
 
     def rollback(self) -> None:
@@ -82,18 +81,19 @@ class SqliteConnection:
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The rows of a query."""
-        with self._told():
+        try:
             return self._connection.execute(sql, values).fetchall()
+        except sqlite3.Error as exc:
+            raise self._unusable(exc) from exc
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> int:
         """Execute a statement; the number of rows that it changed."""
-        with self._told():
-            return self._connection.execute(sql, values).rowcount
+        return self._execute(sql, values).rowcount
 
-    def run_many(self, sql: str, many: Sequence[Sequence[Any]]) -> None:
-        """Execute a statement once for each row of values."""
-        with self._told():
-            self._connection.executemany(sql, many)
+    def insert(self, table: str, columns: tuple[str, ...], rows: Sequence[Sequence[Any]]) -> None:
+        """Insert rows."""
+        for sql, values in insertions(table, columns, rows):
+            self._execute(sql, values)
 
     def has_table(self, name: str) -> bool:
         """There is such a table."""
@@ -148,7 +148,7 @@ class SqliteConnection:
             raise DatabaseUnusable(f"{self.name}: is no regular file")
 
     def _connect(self, options: str, ready: Callable[[], None]) -> None:
-        with self._told():
+        try:
             self._connection = sqlite3.connect(
                 f"{self._path.as_uri()}?{options}",
                 uri=True,
@@ -156,6 +156,8 @@ class SqliteConnection:
                 isolation_level=None,
                 check_same_thread=False,
             )
+        except sqlite3.Error as exc:
+            raise self._unusable(exc) from exc
         done = False
         try:
             ready()
@@ -185,18 +187,20 @@ class SqliteConnection:
     def _require_in_place(self) -> None:
         """What was written is where others look for it, and in no file that was replaced."""
         try:
-            kept = os.path.samestat(self._path.stat(), self._identity)
+            kept = os.path.samestat(os.stat(self._place), self._identity)  # noqa: PTH116  at each commit
         except OSError:
             kept = False
         if not kept:
             raise DatabaseUnusable(f"{self.name}: was moved or replaced while it was in use")
 
-    @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _execute(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
         try:
-            yield
+            return self._connection.execute(sql, values)
         except sqlite3.Error as exc:
-            raise DatabaseUnusable(f"{self.name}: {self._reason(exc)}") from exc
+            raise self._unusable(exc) from exc
+
+    def _unusable(self, exc: sqlite3.Error) -> DatabaseUnusable:
+        return DatabaseUnusable(f"{self.name}: {self._reason(exc)}")
 
     def _reason(self, exc: sqlite3.Error) -> str:
         code = getattr(exc, "sqlite_errorcode", 0) & 0xFF
