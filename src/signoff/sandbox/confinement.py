@@ -7,16 +7,18 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Final
 
 from signoff.sandbox import seccomp, system
 from signoff.sandbox.bubblewrap import find_bubblewrap, options
 from signoff.sandbox.command import Command
 from signoff.sandbox.keeper import Keeper
 from signoff.sandbox.levels import Way
-from signoff.sandbox.programs import Reach
+from signoff.sandbox.programs import Reach, is_in
 
 __all__ = ["Confinement"]
+
+MAX_REACHES: Final = 64
 
 
 class Confinement:
@@ -34,6 +36,7 @@ class Confinement:
         self._search = tuple(search)
         self._home = home
         self._lock = Lock()
+        self._reaches = dict[str | None, Reach]()
         self.bubblewrap = find_bubblewrap([*self._search])
 
     def plan(self, way: Way, command: Command, keeper: Keeper) -> dict[str, Any]:
@@ -94,21 +97,26 @@ class Confinement:
 
     def _reachable(self, command: Command) -> list[str]:
         """Folders beyond the system's that are read, none of them in another."""
-        reach = Reach(self._search, self._home, command.workspace)
+        reach = self._reach(command.workspace)
         cwd = command.workspace and f"{command.workspace}/{command.cwd}"
-        found = [
-            *map(Path, (*self._readable, *command.readable)),
-            *reach.everywhere(),
-            *reach.of(command.argv[0], cwd),
-        ]
-        covers = [Path(folder) for folder in system.FOLDERS]
-        covers += [Path(command.workspace)] if command.workspace else []
-        kept = list[Path]()
-        for path in sorted(dict.fromkeys(found), key=lambda path: len(path.parts)):
-            covered = any(path.is_relative_to(cover) for cover in (*kept, *covers))
+        found = {*self._readable, *command.readable}
+        found |= {*reach.everywhere, *reach.of(command.argv[0], cwd)}
+        covers = [*system.FOLDERS, *([command.workspace] if command.workspace else [])]
+        kept = list[str]()
+        for path in sorted(found, key=lambda path: (path.count("/"), path)):
+            covered = any(is_in(path, cover) for cover in (*covers, *kept))
             if not covered and os.access(path, os.R_OK):
                 kept.append(path)
-        return [str(path) for path in kept]
+        return kept
+
+    def _reach(self, workspace: str | None) -> Reach:
+        """What programs need besides a workspace, found out once for each."""
+        with self._lock:
+            if workspace not in self._reaches:
+                if len(self._reaches) >= MAX_REACHES:
+                    self._reaches.clear()
+                self._reaches[workspace] = Reach(self._search, self._home, workspace)
+            return self._reaches[workspace]
 
 
 def _there(paths: Iterable[str]) -> list[str]:
