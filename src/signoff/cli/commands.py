@@ -25,6 +25,7 @@ COMMANDS: Final = {
     "verifiers": "List the verifiers, or explain one.",
     "config": "Show what is in force, and from where.",
     "diff": "Show what changed between two contracts.",
+    "forge": "Verify a forge task's input and output by its contract.",
     "completion": "Print the completion script for a shell.",
 }
 
