@@ -11,8 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from signoff.command_settings import CommandSettings
 from signoff.config import Config, FunctionEmbedder
-from signoff.configfile import EMBEDDERS, LIMITS, PLUGINS, SERVICE, TABLES, load_config
+from signoff.configfile import (
+    COMMAND_LIMITS,
+    COMMANDS,
+    EMBEDDERS,
+    LIMITS,
+    PLUGINS,
+    SERVICE,
+    TABLES,
+    load_config,
+)
 from signoff.embedder import EndpointEmbedder, SentenceTransformerEmbedder
 from signoff.errors import ConfigError, DocumentError, Fault, PluginError
 from signoff.evidence import MemoryStore
@@ -21,6 +31,7 @@ from signoff.plugins import Reference
 from signoff.quick import verify
 from signoff.registry import Powers, Registry
 from signoff.remote_service import Service
+from signoff.sandbox.command import Limits as CommandLimits
 from signoff.strictjson import Limits
 from signoff.verifiers import STDLIB
 from tests.importing import HOUSE, forgotten
@@ -65,6 +76,14 @@ max_depth = 10
 max_digits = 20
 max_image_pixels = 1000000
 max_image_bytes = 100000
+
+[commands]
+min_isolation = "L2"
+readable = ["tools", "/opt/sdk"]
+pass_env = ["CARGO_HOME"]
+python = "venv/bin/python"
+memory_bytes = 1073741824
+output_bytes = 0
 """
 
 
@@ -121,6 +140,29 @@ def test_every_setting_is_read(folder: Path) -> None:
     ]
     assert Limits(max_bytes=1000, max_depth=10, max_digits=20) == config.limits
     assert (1_000_000, 100_000) == (config.max_image_pixels, config.max_image_bytes)
+
+
+def test_commands_are_read(folder: Path) -> None:
+    assert (
+        CommandSettings(
+            min_isolation="L2",
+            readable=(str(folder / "tools"), "/opt/sdk"),
+            pass_env=("CARGO_HOME",),
+            python=str(folder / "venv/bin/python"),
+            limits={"memory_bytes": 2**30, "output_bytes": 0},
+        )
+        == load(WHOLE).commands
+    )
+
+
+def test_every_limit_of_a_command_is_one_that_the_sandbox_knows() -> None:
+    assert CommandLimits(**dict.fromkeys(COMMAND_LIMITS, 1)) is not None
+
+
+def test_interpreter_reaches_the_probes(folder: Path) -> None:
+    text = '[commands]\npython = "/opt/python"\n'
+
+    assert "/opt/python" == load(text).powers().python
 
 
 def test_nothing_said_is_the_default(folder: Path) -> None:
@@ -192,6 +234,14 @@ def test_all_faults_come_at_once_in_the_order_of_the_file(folder: Path) -> None:
         ('[plugins]\nverifiers = ["x", "y", "x"]', '2:24 "x" is named twice in plugins.verifiers'),
         ('[plugins]\nmodules = ["x"]', '2:11 plugins.modules must be array of "package.module:name"'),
         ("[plugins]\nx = []", "2:1 plugins.x is not a setting"),
+        ("commands = 3", "1:12 commands must be object"),
+        ('[commands]\nmin_isolation = "L0"', '2:17 commands.min_isolation must be "L1", "L2" or "L3"'),
+        ('[commands]\nreadable = "x"', "2:12 commands.readable must be array of paths"),
+        ('[commands]\nreadable = [""]', "2:12 commands.readable must be array of paths"),
+        ('[commands]\npass_env = ["A=B"]', "2:12 commands.pass_env must be array of names of variables"),
+        ("[commands]\npython = 3", "2:10 commands.python must be path"),
+        ("[commands]\nprocesses = 0", "2:13 commands.processes must be integer, 1 to 1048576"),
+        ("[commands]\ntimeout_s = 3", "2:1 commands.timeout_s is not a setting"),
         ("[limits]\nmax_bytes = 0", "2:13 limits.max_bytes must be integer, 1 to 1073741824"),
         ("[limits]\nmax_bytes = 1.5", "2:13 limits.max_bytes must be integer, 1 to 1073741824"),
         ("[limits]\nlast_key_wins = true", "2:1 limits.last_key_wins is not a setting"),
@@ -243,7 +293,8 @@ def test_examples_can_be_used(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "fields", [TABLES, SERVICE, PLUGINS, LIMITS, *(fields for fields, _ in EMBEDDERS.values())]
+    "fields",
+    [TABLES, SERVICE, PLUGINS, COMMANDS, LIMITS, *(fields for fields, _ in EMBEDDERS.values())],
 )
 def test_every_setting_is_documented(fields: dict[str, object]) -> None:
     page = (ROOT / "docs" / "configuration.md").read_text("utf-8")

@@ -1,4 +1,5 @@
 from signoff._version import __version__ as __version__
+from signoff.command_settings import CommandSettings as CommandSettings
 from signoff.config import Config as Config
 from signoff.configfile import load_config as load_config
 from signoff.contract import lock as lock
@@ -61,6 +62,10 @@ from signoff.registry import reads as reads
 from signoff.registry import verifier as verifier
 from signoff.rundir import begin_run as begin_run
 from signoff.rundir import read_run as read_run
+from signoff.sandbox import Sandbox as Sandbox
+from signoff.sandbox.command import Command as Command
+from signoff.sandbox.command import Completed as Completed
+from signoff.sandbox.command import Ended as Ended
 from signoff.status import Cause as Cause
 from signoff.status import Outcome as Outcome
 from signoff.status import Status as Status

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import UNSET
+
 from signoff.contract import lock
 from signoff.engine import Engine
 from signoff.model import Contract, LockedContract, Report, Subject
@@ -18,10 +20,11 @@ LOCKED_AT_VERIFY = "locked_at_verify"
 
 def verify(
     contract: LockedContract | Contract | Mapping[str, Any],
-    output: Any,
+    output: Any = UNSET,
     *,
     registry: Registry = STDLIB,
     fail_fast: bool = False,
+    jobs: int = 1,
     **facts: Any,
 ) -> Report:
     """
@@ -32,9 +35,11 @@ def verify(
 
     Args:
         contract: What must hold.
-        output: A JSON value as Python has it: dict, list, str, int, float, bool, None.
+        output: A JSON value as Python has it: dict, list, str, int, float, bool, None; absent
+            where the work lies in a workspace alone.
         registry: The verifiers that the contract may name.
         fail_fast: Skip what follows the first required criterion that does not hold.
+        jobs: How many checks that start commands may run at a time.
         facts: Any other field of ``Subject``, such as ``elapsed_s`` or ``tools``.
 
     Raises:
@@ -44,4 +49,5 @@ def verify(
     if not isinstance(contract, LockedContract):
         contract, weakened = lock(contract, registry), (LOCKED_AT_VERIFY,)
     subject = Subject(output=output, **facts)
-    return Engine(registry).verify(contract, subject, fail_fast=fail_fast, weakened=weakened)
+    engine = Engine(registry)
+    return engine.verify(contract, subject, fail_fast=fail_fast, jobs=jobs, weakened=weakened)

@@ -38,6 +38,7 @@ modules = ["nowhere:greets"]
 max_depth = 10
 """
 DEFAULTS = {
+    "commands.min_isolation": "L1",
     "limits.max_bytes": 67_108_864,
     "limits.max_depth": 64,
     "limits.max_digits": 1_000,
