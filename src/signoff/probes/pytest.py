@@ -9,9 +9,9 @@ from typing import Annotated, Any, Final
 from msgspec import Struct
 
 from signoff.command_finding import ARGUMENT, Folder, Timeout, runner_of
-from signoff.errors import DocumentError, ReportError
+from signoff.errors import ReportError
 from signoff.jsonvalue import JSON, shown
-from signoff.junit_report import Case, Counts, JUnitReport, read_report
+from signoff.junit_report import Case, Counts, JUnitReport
 from signoff.model import Finding, Subject
 from signoff.params import Count, Kind, array_of, integer, text
 from signoff.registry import Check, CommandRunner, Powers, starts_commands, verifier
@@ -160,23 +160,20 @@ def _found(
     suite: Suite, layout: Layout, before: States, done: Completed
 ) -> tuple[Written, Finding]:
     """What the run left, and what is found of it."""
-    try:
-        data = layout.report()
-    except DocumentError:
-        return Written(), _failed(Failure.REPORT_INVALID, "the report is too large")
-    try:
-        report = None if data is None else read_report(data)
-    except ReportError as exc:
-        written = Written(data=data)
-        return written, _by_exit(done) or _failed(Failure.REPORT_INVALID, shown(str(exc)))
-    if report is None:
+    file = layout.report()
+    if file is None:
         return Written(), _by_exit(done) or _failed(Failure.NO_REPORT, f"exit {done.exit_code}")
+    try:
+        report = file.report()
+    except ReportError as exc:
+        wrong = _by_exit(done) or _failed(Failure.REPORT_INVALID, shown(str(exc)))
+        return Written(data=file.data), wrong
     observed = layout.observed()
     written = Written(
-        data=data,
+        data=file.data,
         counts=Counts.of(_own(layout, report)),
         assurance="report+canaries" if layout.canaries else "report",
-        facts=_facts(observed),
+        facts=_facts(observed) | {"args": [*suite.args]},
     )
     found = _by_exit(done, report) or _after(before, done)
     return written, found or _judged(suite, layout, done, report, observed)

@@ -12,6 +12,7 @@ import importlib
 import json
 import os
 import sys
+import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
@@ -62,12 +63,31 @@ class Observer:
         self._kept = len(session.items)
         self._hooks = sorted(self._hooks_of_the_work(plugins))
         if self._canary:
-            module = self._module.from_parent(session, path=Path(self._canary))
-            session.items += session.genitems(module)
+            session.items += self._beside_the_tests(session)
             session.testscollected = len(session.items)
             self._collected = collected
         # Registered now, it stands outside of everything that the work has brought along.
         plugins.register(self._watcher)
+
+    def _beside_the_tests(self, session: Any) -> list[Any]:
+        """
+        The canaries, for all that pytest knows neighbours of the first test.
+
+        pytest asks a conftest.py about the tests below its folder alone, so from their
+        own folder the canaries would see nothing of what is done to the others.
+        """
+        first = next(iter(session.items), None)
+        neighbour = None if first is None else first.getparent(self._module)
+        place = session.config.rootpath if neighbour is None else neighbour.path
+        folder = place if neighbour is None else place.parent
+        path = folder / Path(self._canary).name
+        parent = session if neighbour is None else neighbour.parent
+        module = self._module.from_parent(parent, path=path)
+        module._obj = _executed(Path(self._canary).read_text("utf-8"), path)  # noqa: SLF001  its own would be imported
+        items = list(session.genitems(module))
+        for node in (module, *items):
+            node.path = place  # where pytest looks for what goes for it; there must be a file
+        return items
 
     def _hooks_of_the_work(self, plugins: Any) -> Iterator[str]:
         for plugin in plugins.get_plugins():
@@ -96,6 +116,13 @@ class Watcher:
             for raised, report in self._seen
             if raised is not None and report.outcome == "passed"
         ]
+
+
+def _executed(source: str, path: Path) -> types.ModuleType:
+    made = types.ModuleType(path.stem)
+    made.__file__ = str(path)
+    exec(compile(source, str(path), "exec"), vars(made))  # noqa: S102  a source of our own
+    return made
 
 
 def main(spec_file: str) -> int:

@@ -19,9 +19,9 @@ from msgspec import Struct
 
 from signoff.document import read_bytes
 from signoff.errors import DocumentError
-from signoff.junit_report import MAX_REPORT_BYTES
 from signoff.sandbox.command import Command, Limits
 from signoff.suite.judging import Canaries
+from signoff.suite.report_file import ReportFile, report_file
 
 __all__ = [
     "LAUNCHER",
@@ -80,19 +80,9 @@ class Layout(Struct, frozen=True, kw_only=True):
         """What is to be run."""
         return os.path.join(self.folder, "spec.json")  # noqa: PTH118  likewise
 
-    def report(self) -> bytes | None:
-        """
-        What the run wrote as its report; None when it wrote none.
-
-        Raises:
-            DocumentError: It is too large.
-        """
-        try:
-            return read_bytes("report.xml", max_bytes=MAX_REPORT_BYTES, folder=self.outbox)
-        except DocumentError:
-            if _size(os.path.join(self.outbox, "report.xml")) > MAX_REPORT_BYTES:  # noqa: PTH118  likewise
-                raise
-            return None
+    def report(self) -> ReportFile | None:
+        """What the run wrote as its report; None when it wrote none."""
+        return report_file("report.xml", self.outbox)
 
     def observed(self) -> Observed | None:
         """What was seen of the run from inside; None when it did not come to its end."""
@@ -178,10 +168,3 @@ def _canary_text(canaries: Canaries) -> str:
         f"def {canaries.passes}():\n    pass\n\n\n"
         f"def {canaries.fails}():\n    raise AssertionError('as it must')\n"
     )
-
-
-def _size(path: str) -> int:
-    try:
-        return os.lstat(path).st_size
-    except OSError:
-        return 0
