@@ -132,11 +132,11 @@ class Keeper:
         for _ in range(100):
             doomed = [process.pid for process in descendants(self.pid) if process.runs]
             for pid in doomed:
-                _kill(pid)
+                _send(pid, signal.SIGKILL)
             if not doomed:
                 break
             time.sleep(STEP_S)
-        _kill(self.pid)
+        _send(self.pid, signal.SIGKILL)
         until = time.monotonic() + 1
         while not self.has_ended() and time.monotonic() < until:
             time.sleep(STEP_S)
@@ -166,13 +166,17 @@ def _spawn(control: int, folder: str) -> int:
 
 def _ended(pid: int) -> bool:
     try:
-        return os.waitpid(pid, os.WNOHANG)[0] == pid
+        done, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
     except ChildProcessError:
         return True  # somebody else has waited for it
+    if done and os.WIFSTOPPED(status):
+        _send(pid, signal.SIGCONT)  # nobody but a command can have stopped it
+        return False
+    return done == pid
 
 
-def _kill(pid: int) -> None:
+def _send(pid: int, number: int) -> None:
     try:
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, number)
     except OSError:
         return

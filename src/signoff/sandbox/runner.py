@@ -10,6 +10,8 @@ from threading import Lock, get_ident
 from types import TracebackType
 from typing import Any, Final, Self, get_args
 
+from msgspec.structs import replace
+
 from signoff.model import Isolation
 from signoff.sandbox.command import Command, Completed, Ended, Limits
 from signoff.sandbox.confinement import Confinement
@@ -36,7 +38,7 @@ class Sandbox:
         min_isolation: The lowest that will do; below it nothing is run.
         readable: Absolute paths, beyond the system's, that commands may read and run.
         pass_env: Names of variables of signoff's own environment that commands get.
-        limits: Highest limits; those of a command cannot exceed them.
+        limits: Highest limits; those of a command cannot exceed them, save that of its time.
     """
 
     def __init__(
@@ -106,6 +108,8 @@ class Sandbox:
             wanted = max(self._level or "L1", self._min_isolation, key=LEVELS.index)
             reason = levels.refusal(wanted, got)
             return Completed(ended=Ended.ISOLATION_UNAVAILABLE, reason=reason)
+        if self._limits is not None:
+            command = replace(command, limits=_lowest(command.limits, self._limits))
         return self._run(command, way)
 
     def survey(self) -> tuple[LevelReport, ...]:
@@ -243,6 +247,14 @@ class _Registered:
 
     def __exit__(self, *_: object) -> None:
         self._house.remove(self._running)
+
+
+def _lowest(limits: Limits, highest: Limits) -> Limits:
+    """Each limit, as low as either says; how long a command may take is its own affair."""
+    names = [name for name in limits.__struct_fields__ if name != "timeout_s"]
+    return replace(
+        limits, **{name: min(getattr(limits, name), getattr(highest, name)) for name in names}
+    )
 
 
 def _temporary_folder() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import math
 import os
 import secrets
 import select
@@ -26,8 +27,11 @@ __all__ = ["Running"]
 CHUNK: Final = 256 * 2**10
 PIPE_BYTES: Final = 2**20
 MAX_ANSWER: Final = 64 * 2**10
-OVERDUE_S: Final = 1.0
-"""How long after its deadline a command is given up, with all that runs in the sandbox."""
+LOOK_S: Final = 0.1
+OVERDUE_S: Final = 0.42
+"""How long after its deadline the guardian of a command is given up."""
+GIVEN_UP_S: Final = 2.0
+"""How long after its deadline all that runs in the sandbox is given up."""
 
 
 class _Answer(Struct, frozen=True, kw_only=True):
@@ -61,11 +65,13 @@ class Running:
         self._limits = limits
         self._begin = time.monotonic()
         self._cancelling = Lock()
+        self._cancelled = False
+        self._due = math.inf if limits.timeout_s is None else self._begin + limits.timeout_s
         self._channel: socket | None = None
         self._handles = dict[int, Capture]()
         self._theirs = list[int]()
         self._said = b""
-        self._asked_to_end = False
+        self._asked_to_end = self._pressed = False
         self.handed_back: int | None = None
         self._stdin = stdin
 
@@ -89,6 +95,8 @@ class Running:
     def cancel(self) -> None:
         """Has it ended from another thread; ``run`` then returns."""
         with self._cancelling:
+            self._cancelled = True
+            self._due = min(self._due, time.monotonic())
             if self._channel is not None:
                 try:
                     self._channel.shutdown(SHUT_WR)
@@ -105,6 +113,8 @@ class Running:
         with theirs:
             with self._cancelling:
                 self._channel = ours
+                if self._cancelled:
+                    ours.shutdown(SHUT_WR)
             ours.setblocking(False)
             self._theirs.append(_input(self._stdin, self._keeper.folder))
             for capture in captures:
@@ -140,28 +150,31 @@ class Running:
         talk = channel.fileno()
         poll.register(talk, select.POLLIN | select.POLLOUT)
         while True:
-            for handle, _ in poll.poll(self._wait_ms()):
+            for handle, _ in poll.poll(LOOK_S * 1_000):
                 if handle != talk:
                     if not self._read(handle):
                         poll.unregister(handle)
                 elif (answer := self._talk(channel, poll)) is not None:
                     return answer
-            if self._overdue():
-                self._keeper.kill()
+            self._ask_to_end(channel)
+            if self._overdue(channel):
                 reason = "its guardian did not answer; all that ran in the sandbox was killed"
                 return _Answer(ended=Ended.BROKEN, reason=reason)
-            self._ask_to_end(channel)
 
-    def _wait_ms(self) -> float | None:
-        timeout_s = self._limits.timeout_s
-        if timeout_s is None:
-            return None
-        left = self._begin + timeout_s + OVERDUE_S - time.monotonic()
-        return max(0.0, left * 1_000) + 1
-
-    def _overdue(self) -> bool:
-        timeout_s = self._limits.timeout_s
-        return timeout_s is not None and time.monotonic() > self._begin + timeout_s + OVERDUE_S
+    def _overdue(self, channel: socket) -> bool:
+        """True when nobody answers any more, and everything has been killed for it."""
+        self._keeper.has_ended()  # and goes on, if it was stopped
+        late_s = time.monotonic() - self._due
+        if late_s > GIVEN_UP_S:
+            self._keeper.kill()
+            return True
+        if late_s > OVERDUE_S and not self._pressed:
+            self._pressed = True
+            try:
+                channel.shutdown(SHUT_WR)  # the keeper kills a guardian that does not mind this
+            except OSError:
+                return False  # it has just ended
+        return False
 
     def _read(self, handle: int) -> bool:
         """False at the end of a stream."""
@@ -215,6 +228,8 @@ class Running:
     def _understood(self) -> _Answer:
         line, end, _ = self._said.partition(b"\n")
         if not end:
+            if self._cancelled:
+                return _Answer(ended=Ended.CANCELLED)
             reason = "its guardian ended without a word"
             return _Answer(ended=Ended.BROKEN, reason=reason)
         try:

@@ -10,6 +10,7 @@ from fcntl import F_DUPFD_CLOEXEC, fcntl
 from typing import Any, Final, NoReturn
 
 from signoff.sandbox.supervisor.launch import Free, Launch, NotStarted
+from signoff.sandbox.supervisor.standing import be_as
 
 __all__ = ["become"]
 
@@ -35,6 +36,8 @@ def become(
     """
     try:
         report = _settle(handles, launch.pass_handles, report)
+        if launch.standing is not None:
+            be_as(launch.standing)
         os.chdir(launch.cwd)
         _limit(launch.request["limits"])
         confinement.enter(launch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import select
 import signal
@@ -21,6 +22,9 @@ __all__ = ["keep"]
 
 HIGHEST_HANDLE: Final = 2**20
 LOOK_S: Final = 0.1
+HUNG_S: Final = 0.2
+"""What a guardian may take to end its command once signoff has let it go."""
+CLOSED: Final = getattr(select, "POLLRDHUP", 0)
 PATIENCE_S: Final = 2.0
 
 
@@ -40,6 +44,9 @@ def keep(signoff: int, folder: str, control: int = 0) -> None:
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     adopt_orphans()
+    # what is never looked at again need not be copied for every guardian
+    gc.disable()
+    gc.freeze()
     keeper = Keeper(socket(fileno=control), folder)
     try:
         os.mkdir(folder, 0o700)
@@ -70,6 +77,7 @@ class Keeper:
         self.where: list[Place] = places()
         self.poll = select.poll()
         self.exits = dict[int, int]()
+        self.hung = dict[int, float]()
 
     def refuse(self, reason: str) -> None:
         """Says on the way out why nothing can be run."""
@@ -94,6 +102,8 @@ class Keeper:
                     return
                 self.hand(handles)
             self.reap()
+            if self.guardians:
+                self.press()
 
     def watch(self, pid: int) -> int | None:
         """Has the poll wake up when a process ends, where the system can do that."""
@@ -161,10 +171,24 @@ class Keeper:
             else:
                 self.note(pid, status)
 
+    def press(self) -> None:
+        """Kills guardians that signoff has left and that did not end because of it."""
+        hung = select.poll()
+        for channel in self.guardians.values():
+            hung.register(channel, CLOSED)
+        left = {channel for channel, event in hung.poll(0) if event}
+        now = time.monotonic()
+        for pid, channel in self.guardians.items():
+            if channel not in left:
+                self.hung.pop(pid, None)
+            elif now - self.hung.setdefault(pid, now) > HUNG_S:
+                _kill(pid)
+
     def part(self, pid: int, status: int) -> None:
         """A guardian has ended; its last word was said unless something killed it."""
         code = os.waitstatus_to_exitcode(status)
         channel = socket(fileno=self.guardians.pop(pid))
+        self.hung.pop(pid, None)
         if (exits := self.exits.pop(pid, None)) is not None:
             self.poll.unregister(exits)
             os.close(exits)

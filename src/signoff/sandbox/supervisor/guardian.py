@@ -19,6 +19,7 @@ from signoff.sandbox.supervisor.kinship import descendants, end_all, reap
 from signoff.sandbox.supervisor.launch import Free, Launch, NotStarted
 from signoff.sandbox.supervisor.preparation import copy_workspace, make_folders, place_of
 from signoff.sandbox.supervisor.removal import remove
+from signoff.sandbox.supervisor.standing import be_first
 from signoff.sandbox.supervisor.usage import Usage
 from signoff.sandbox.supervisor.wire import (
     Gone,
@@ -61,13 +62,14 @@ def guard(link: int, keeper: int, where: list[Place]) -> None:
     _let_go([link])
     os.setsid()
     adopt_orphans()
+    before = be_first()
     group = ControlGroup(where, group_name(keeper, os.getpid()))
     # entering takes many milliseconds, so this is done before anybody waits
     group.make()
     try:
         handles = _given(link)
         if handles:
-            _serve(handles, group)
+            _serve(handles, group, before)
     finally:
         group.remove()
         # a keeper that the command has stopped would never notice that signoff is gone
@@ -97,13 +99,14 @@ def _given(link: int) -> list[int]:
     return handles if len(handles) == HANDLES else []
 
 
-def _serve(handles: list[int], group: ControlGroup) -> None:
+def _serve(handles: list[int], group: ControlGroup, before: tuple[int, str]) -> None:
     channel = socket(fileno=handles[0])
     try:
         request = read_request(channel)
     except (Gone, OSError):
         return
     guardian = Guardian(channel, (handles[1], handles[2], handles[3]), request, group)
+    guardian.launch.standing = before
     facts = guardian.run()
     try:
         send_handles(channel, answer(facts), guardian.handed_back())
@@ -164,6 +167,8 @@ class Guardian:
         make_folders(self.launch)
         workspace: str | None = self.request["workspace"]
         copied = 0
+        if workspace is not None and not os.path.isdir(workspace):
+            raise NotStarted("cwd_missing", f"there is no workspace {workspace!r:.200}")
         if workspace is not None and self.request["live"]:
             self.launch.workspace = workspace
         self.confinement.prepare(self.launch)

@@ -49,6 +49,8 @@ class Launch:
         """Handles that the program keeps besides the standard three, under the same numbers."""
         self.hand_back: int | None = None
         """Handle of a folder that signoff gets in the end: the workspace as it was left."""
+        self.standing: tuple[int, str] | None = None
+        """How the command stands with the system, when the guardian stands better."""
         self.missing = list[str]()
         """What the level should give and this machine does not, a sentence each."""
 

@@ -28,12 +28,7 @@ def copy_workspace(launch: Launch, workspace: str, tick: Callable[[], object]) -
     """
     target = f"{launch.folder}/workspace"
     copied = Copied(tick, launch.request["limits"]["disk_bytes"])
-    try:
-        copy_tree(workspace, target, copied)
-    except (FileNotFoundError, NotADirectoryError) as exc:
-        if exc.filename != workspace:
-            raise
-        raise NotStarted("cwd_missing", f"there is no workspace {workspace!r:.200}") from exc
+    copy_tree(workspace, target, copied)
     launch.workspace = target
     launch.missing += copied.missing()
     return copied.occupied
