@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from signoff.cli.exits import Exit, Refusal
@@ -23,6 +23,7 @@ __all__ = [
     "require_apart",
     "require_elsewhere",
     "require_outside",
+    "withdraw_verdict",
     "write_file",
 ]
 
@@ -88,6 +89,15 @@ def remove_stale(path: str) -> None:
         return
     except (OSError, ValueError) as exc:
         raise _unwritten(path, _said(exc)) from exc
+
+
+def withdraw_verdict(folder: str) -> None:
+    """Take back the verdict of a run whose answer could not be given; the rest of it stays."""
+    from signoff.rundir import VERDICT  # only after a failure
+
+    with suppress(OSError), Folder.open(folder) as opened:
+        opened.remove(VERDICT)
+        opened.sync()
 
 
 def write_file(path: str, data: bytes) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, Final
 
 import click
@@ -14,6 +13,7 @@ from signoff.cli.choosing import Choice, choosing
 from signoff.cli.commands import Command, FileName, json_option
 from signoff.cli.door import ending, strict_option
 from signoff.cli.exits import Exit, Refusal
+from signoff.cli.ledgers import ledger_options, record, require_ledger
 from signoff.cli.progress import Progress
 from signoff.cli.reading import open_contract, open_facts, open_output
 from signoff.cli.recording import EvidenceStore, open_workspace, record_evidence, store_for
@@ -44,6 +44,7 @@ Examples:
   some-agent | signoff verify contract.yaml -
   signoff verify contract.yaml answer.txt --text
   signoff verify contract.yaml output.json --facts facts.json --junit report.xml
+  signoff verify contract.lock.json output.json --ledger ledger.sqlite --subject T1
   signoff verify contract.lock.json output.json --workspace work/ \\
       --evidence screenshot.png
   signoff verify contract.lock.json --workspace . --jobs 4
@@ -58,6 +59,8 @@ class Request(Struct, frozen=True, kw_only=True):
     out: str | None
     text: bool
     junit: str | None
+    ledger: str | None
+    subject: str | None
     strict: bool
     fail_fast: bool
     facts: str | None
@@ -97,6 +100,7 @@ class Judged(Struct, frozen=True, kw_only=True):
 @click.option("--text", is_flag=True, help="The output is plain text in UTF-8, not JSON.")
 @json_option
 @click.option("--junit", type=FileName(), help="Write the results as JUnit XML too.")
+@ledger_options
 @strict_option
 @click.option(
     "--fail-fast", is_flag=True, help="Skip what follows the first required criterion not met."
@@ -201,25 +205,16 @@ def _written(terminal: Terminal, request: Request) -> int:
         ) from exc
     except Refusal as exc:
         if exc.code is Exit.UNWRITTEN:
-            _withdraw(request.out)
+            from signoff.cli.outfile import withdraw_verdict  # only after a failure
+
+            withdraw_verdict(request.out)
         raise
-
-
-def _withdraw(folder: str) -> None:
-    """Take back the verdict of a run whose answer could not be given; the rest of it stays."""
-    from signoff.folder import Folder  # only after a failure
-    from signoff.rundir import VERDICT  # likewise
-
-    with suppress(OSError), Folder.open(folder) as opened:
-        opened.remove(VERDICT)
-        opened.sync()
 
 
 def _require_apart(request: Request) -> None:
     from signoff.cli.outfile import require_apart, require_outside  # likewise
 
-    names = (request.contract, request.output, request.facts, request.choice.file)
-    read = [name for name in (*names, *request.evidence) if name]
+    read = _read(request)
     if request.junit:
         require_apart(request.junit, read, option="--junit")
         read.append(request.junit)
@@ -227,16 +222,25 @@ def _require_apart(request: Request) -> None:
         require_outside(request.out, read)
 
 
+def _read(request: Request) -> list[str]:
+    """The files that are read."""
+    names = (request.contract, request.output, request.facts, request.choice.file)
+    return [name for name in (*names, *request.evidence) if name]
+
+
 def _verified(terminal: Terminal, request: Request, keeping: Keeping | None = None) -> int:
     _require_work(request)
+    require_ledger(request.ledger, subject=request.subject, read=_read(request), out=request.out)
     request = replace(request, limits=_limits(request))
     # Whatever still runs is ended on every way out, that of Ctrl-C among them.
     with request.choice.sandbox(min_isolation=request.min_isolation) as sandbox:
         judged = _judged(terminal, request, keeping, sandbox)
     terminal.is_writing = True
-    _keep(request, judged, keeping)
+    kept = _keep(request, judged, keeping)
     terminal.is_writing = False
     _answer(terminal, request, judged)
+    if kept and not request.quiet:
+        terminal.note(kept)
     return ending(judged.report, judged.contract.locked.contract, strict=request.strict)
 
 
@@ -316,24 +320,24 @@ def _weakened(request: Request, contract: ContractFile) -> tuple[str, ...]:
     return locked_now + weakened_by(request.limits)
 
 
-def _keep(request: Request, judged: Judged, keeping: Keeping | None) -> None:
+def _keep(request: Request, judged: Judged, keeping: Keeping | None) -> str:
     """
     Write what was asked for: all of it, or nothing that reads as a pass.
 
     The JUnit file is on the disk before the verdict is committed, and gets its name
-    after: neither can say that the work passed without the other.
+    after: neither can say that the work passed without the other.  The ledger comes
+    after the run; it says what verdict was reached, also where nobody was told.
     """
     if request.junit is None:
-        _commit(request, judged, keeping)
-        return
+        return _commit(request, judged, keeping)
     from signoff.cli.junit import junit_xml  # only where it is asked for
     from signoff.cli.outfile import held_back  # likewise
 
     with held_back(request.junit, junit_xml(judged.report, judged.contract.locked.contract)):
-        _commit(request, judged, keeping)
+        return _commit(request, judged, keeping)
 
 
-def _commit(request: Request, judged: Judged, keeping: Keeping | None) -> None:
+def _commit(request: Request, judged: Judged, keeping: Keeping | None) -> str:
     if keeping is not None:
         keeping.commit(
             judged.contract.locked,
@@ -343,6 +347,7 @@ def _commit(request: Request, judged: Judged, keeping: Keeping | None) -> None:
             text=request.text,
             limits=request.limits,
         )
+    return record(request.ledger, judged.report, subject=request.subject, out=request.out)
 
 
 def _answer(terminal: Terminal, request: Request, judged: Judged) -> None:

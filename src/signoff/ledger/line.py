@@ -140,8 +140,8 @@ def draft(
     if not type:
         raise ValueError("type is empty")
     when = time_text(at)
-    plain = all(type(key) is str for key in data) and all(
-        value is None or type(value) is str for value in data.values()
+    plain = all(isinstance(key, str) for key in data) and all(
+        isinstance(value, str | None) for value in data.values()
     )
     facts = canonical_bytes_unchecked(dict(data)) if plain else canonical_bytes(dict(data))
     before = b'{"at":"%b","contractId":%b,"data":%b,' % (when.encode(), _text(contract_id), facts)
