@@ -22,6 +22,7 @@ COMMANDS: Final = {
     "lock": "Make a contract binding, or list every fault in it.",
     "verify": "Judge an output by a contract.",
     "gate": "Judge a run directory again, trusting nothing in it.",
+    "ledger": "Show what a ledger holds, and whether it is intact.",
     "verifiers": "List the verifiers, or explain one.",
     "config": "Show what is in force, and from where.",
     "diff": "Show what changed between two contracts.",

@@ -7,6 +7,7 @@ password of a DSN is in no text that leaves this module.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -110,13 +111,18 @@ class PostgresConnection:
         from psycopg.conninfo import conninfo_to_dict  # the extra "postgres"
 
         try:
-            found = conninfo_to_dict(dsn)
+            found = {name: str(value) for name, value in conninfo_to_dict(dsn).items()}
         except self._psycopg.Error:
-            # What libpq says of it may quote a part of the password.
+            found = {}
+        # A password with a character that must be escaped ends up in the name of the host, the
+        # port or the database; so does what libpq would say of it.
+        sound = dsn.count("@") <= 1 and "@" not in "".join(re.split("[/?]", dsn)[3:])
+        if not (found and sound and re.fullmatch("[0-9,]*", found.get("port", ""))):
             raise DatabaseUnusable(
-                "postgresql://...: cannot be read; it must be postgresql://user@host:port/database"
-            ) from None
-        return {name: str(value) for name, value in found.items()}
+                "postgresql://...: must be postgresql://user@host:port/database, with special"
+                " characters of a password escaped as in a URL"
+            )
+        return found
 
     def _connected(self) -> Any:
         with self._told():
