@@ -55,6 +55,29 @@ class SideBySide:
         count = min(jobs, len(self._queue))
         self._workers = [Thread(target=self._work, daemon=True) for _ in range(count)]
 
+    def __enter__(self) -> Self:
+        begun = False
+        try:
+            for worker in self._workers:
+                worker.start()
+            begun = True
+        finally:
+            if not begun:  # a person's Ctrl-C comes at any time
+                self._end()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, at: TracebackType | None
+    ) -> None:
+        self._end()
+
+    def timed(self, result: Result) -> Result:
+        """The result with the time that its check took, rather than that of waiting for it."""
+        begun = self._begun.get(result.criterion)
+        if begun is None or not begun.was_asked:
+            return result
+        return replace(result, elapsed_s=begun.elapsed_s)
+
     def _ahead(self, entry: Bound, subject: Subject) -> Bound:
         if not _waits(entry):
             return entry
@@ -63,14 +86,7 @@ class SideBySide:
         self._queue.append(begun)
         return replace(entry, check=begun.answer)
 
-    def __enter__(self) -> Self:
-        for worker in self._workers:
-            worker.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, exc: BaseException | None, at: TracebackType | None
-    ) -> None:
+    def _end(self) -> None:
         self._queue.clear()
         for worker in self._workers:
             # Again and again: between two commands of one check there is nothing to end.
@@ -78,13 +94,6 @@ class SideBySide:
                 if self._runner is not None and worker.ident is not None:
                     self._runner.cancel(worker.ident)
                 worker.join(PATIENCE_S)
-
-    def timed(self, result: Result) -> Result:
-        """The result with the time that its check took, rather than that of waiting for it."""
-        begun = self._begun.get(result.criterion)
-        if begun is None or not begun.was_asked:
-            return result
-        return replace(result, elapsed_s=begun.elapsed_s)
 
     def _work(self) -> None:
         while self._queue:
@@ -110,13 +119,13 @@ class _Begun:
         self._subject = subject
         self._done = Event()
         self._found: Finding | None = None
-        self._raised: Exception | None = None
+        self._raised: Exception | KeyboardInterrupt | SystemExit | None = None
 
     def run(self) -> None:
         begin = perf_counter()
         try:
             self._found = self._check(self._subject)
-        except Exception as exc:  # noqa: BLE001  raised again for the engine, which tells of it
+        except (Exception, KeyboardInterrupt, SystemExit) as exc:  # noqa: BLE001  raised again for the engine, which tells of it
             self._raised = exc
         finally:
             self.elapsed_s = perf_counter() - begin
