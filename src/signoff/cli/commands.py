@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "config": "Show what is in force, and from where.",
     "diff": "Show what changed between two contracts.",
     "forge": "Verify a forge task's input and output by its contract.",
+    "scc": "Keep OIDs and verdicts as SCC workspaces do.",
     "sandbox": "Show what isolation there is, or run a command in it.",
     "completion": "Print the completion script for a shell.",
 }

@@ -20,6 +20,7 @@ MAX_LINES: Final = 100
 MAX_MESSAGE: Final = 1_000
 
 _KINDS: Final = {
+    Exit.FAILED: "refused",
     Exit.UNUSABLE: "unusable_request",
     Exit.UNWRITTEN: "not_written",
     Exit.INTERRUPTED: "interrupted",

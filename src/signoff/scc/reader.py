@@ -22,7 +22,7 @@ from signoff.canonical import digest_bytes
 from signoff.dialects.scc.names import REPORTS
 from signoff.dialects.scc.pointer import PointerDocument, read_pointer
 from signoff.dialects.scc.shape import LIMITS, Object
-from signoff.dialects.scc.verdict import FailClass, VerdictDocument, decode_verdict
+from signoff.dialects.scc.verdict import FailClass, VerdictDocument, decode_verdict, utc_of
 from signoff.errors import ContractError, DocumentError, JSONError, VerdictRefused
 from signoff.folder import Folder, reason
 from signoff.jsonvalue import JSON, shown
@@ -35,6 +35,7 @@ MAX_META_BYTES: Final = 64 * 2**20
 MAX_EVIDENCE_BYTES: Final = 2**40
 INDEX: Final = "evidence/index.json"
 RUN_META: Final = "evidence/run_meta.json"
+_TIMES: Final = ("started_utc", "finished_utc")
 # docs / REPORT / area / artifacts / task_id
 _POINTER_DEPTH: Final = 5
 
@@ -122,7 +123,8 @@ def _read(path: Path, *, strict: bool, expected: Expected, now: datetime) -> Rea
     with Folder.open(path.parent) as folder:
         data = folder.read(path.name, max_bytes=MAX_VERDICT_BYTES)
         document = decode_verdict(data, now=now, strict=strict)
-        pointer = _pointer(folder, path)
+        in_run = path.parent.resolve().name == "evidence"
+        pointer = None if in_run else _pointer(folder, path)
     # Without links in its name, so that no part of it can be exchanged unseen.
     place = path.parent.resolve()
     root = _root(place, pointer, data)
@@ -158,10 +160,8 @@ def _pointer(folder: Folder, path: Path) -> PointerDocument | None:
 
 def _root(place: Path, pointer: PointerDocument | None, data: bytes) -> Path:
     """The folder that evidence paths are relative to."""
-    if place.name == "evidence":
-        return place.parent
     if pointer is None:
-        return place
+        return place.parent if place.name == "evidence" else place
     own = (*REPORTS.split("/"), pointer.area, "artifacts", pointer.task_id)
     if place.parts[-_POINTER_DEPTH:] != own:
         raise VerdictRefused("pointer.json is of another area or task")
@@ -244,7 +244,8 @@ def _require_meta(root: Path, expected: Expected) -> None:
         _require(_text(meta, name), getattr(expected, name), f"stale or foreign: another {name}")
     if expected.commit:
         _require(_commit(meta), expected.commit, "stale or foreign: another commit")
-    if not _text(meta, "started_utc") <= _text(meta, "finished_utc"):
+    started, finished = (utc_of(_text(meta, name), name) for name in _TIMES)
+    if finished < started:
         raise VerdictRefused(f"{RUN_META} finished before it started")
 
 

@@ -46,7 +46,8 @@ MIGRATIONS: Final = (
         statements=(
             (
                 "CREATE TABLE objects (oid TEXT PRIMARY KEY, path TEXT NOT NULL,"
-                " kind TEXT NOT NULL, layer TEXT NOT NULL, primary_unit TEXT NOT NULL, tags TEXT NOT NULL,"
+                " kind TEXT NOT NULL, layer TEXT NOT NULL, primary_unit TEXT NOT NULL,"
+                " tags TEXT NOT NULL,"
                 " status TEXT NOT NULL, sha256 TEXT, derived_from TEXT, replaced_by TEXT,"
                 " stable_key TEXT, hint TEXT, created_at TEXT NOT NULL, updated_at TEXT NOT NULL)"
             ),

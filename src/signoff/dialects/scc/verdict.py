@@ -32,6 +32,7 @@ __all__ = [
     "failure_of",
     "failure_of_report",
     "path_fault",
+    "utc_of",
     "utc_text",
     "verdict_document",
 ]
@@ -99,6 +100,26 @@ class VerdictDocument(Struct, frozen=True, kw_only=True):
 def utc_text(moment: datetime) -> str:
     """``YYYY-MM-DDTHH:MM:SS.ffffffZ``."""
     return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%f}Z"
+
+
+def utc_of(text: str, name: str) -> datetime:
+    """
+    The moment that an ISO-8601 text in UTC says, to the microsecond.
+
+    Args:
+        text: With ``Z`` or ``+00:00``.
+        name: What it is called, for the reason.
+
+    Raises:
+        VerdictRefused: It is none.
+    """
+    found = _UTC.fullmatch(text)
+    if found is None:
+        raise VerdictRefused(f'{name} "{shown(text)}" is no ISO-8601 time in UTC')
+    try:
+        return datetime.fromisoformat(f"{found[1]}.{(found[2] or '')[:6]:0<6}+00:00")
+    except ValueError as exc:
+        raise VerdictRefused(f'{name} "{text}" is no time that exists') from exc
 
 
 def verdict_document(
@@ -310,12 +331,5 @@ def _paths(value: object) -> tuple[str, ...]:
 
 
 def _require_time(text: str, now: datetime) -> None:
-    found = _UTC.fullmatch(text)
-    if found is None:
-        raise VerdictRefused(f'generated_utc "{shown(text)}" is no ISO-8601 time in UTC')
-    try:
-        moment = datetime.fromisoformat(f"{found[1]}+00:00")
-    except ValueError as exc:
-        raise VerdictRefused(f'generated_utc "{text}" is no time that exists') from exc
-    if moment > now + AHEAD:
+    if utc_of(text, "generated_utc") > now + AHEAD:
         raise VerdictRefused(f"generated_utc {text} is more than 5 minutes ahead")

@@ -1,0 +1,36 @@
+"""``signoff scc``: SCC in a workspace; its commands are in ``scc_commands``."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+import click
+
+from signoff.cli.subcommands import Subcommands
+
+__all__ = ["command"]
+
+EXAMPLES: Final = """\b
+Examples:
+  signoff scc init                             the seed's scripts, verdict schema, settings
+  signoff scc oid new --path docs/a.md --kind doc --layer CANON --primary-unit V.TESTS
+  signoff scc oid validate                     every document has an OID, the registry agrees
+"""
+
+
+class _Scc(Subcommands):
+    MODULE = "signoff.cli.scc_commands"
+    TABLE: ClassVar = {
+        "init": "Install SCC in a workspace.",
+        "oid": "Mint, show, change and validate OIDs.",
+    }
+
+
+@click.command("scc", cls=_Scc, epilog=EXAMPLES)
+def command() -> None:
+    """
+    Keep OIDs and verdicts as SCC workspaces do.
+
+    Every command takes --help; what is no text for people is JSON, with or
+    without --json.
+    """
