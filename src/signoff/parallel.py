@@ -23,6 +23,7 @@ from signoff.registry import Check
 __all__ = ["SideBySide"]
 
 PATIENCE_S: Final = 0.02
+WAKE_S: Final = 0.1
 
 
 class SideBySide:
@@ -134,7 +135,9 @@ class _Begun:
     def answer(self, _: Subject) -> Finding | None:
         """What the check answers, or raises."""
         self.was_asked = True
-        self._done.wait()
+        # In steps: a Ctrl-C that comes just before waiting begins does not end the wait.
+        while not self._done.wait(WAKE_S):
+            pass
         if self._raised is not None:
             raise self._raised
         return self._found
