@@ -28,6 +28,7 @@ for name, folder in (("signoff", sys.argv[1]), ("signoff.sandbox", sys.argv[1] +
     module = sys.modules[name] = type(sys)(name)
     module.__path__ = [folder]
 from signoff.sandbox.supervisor.forking import keep
+exec(sys.argv[4])
 keep(int(sys.argv[2]), sys.argv[3])
 """
 """Finds the supervisor's modules without running those of signoff above them."""
@@ -43,9 +44,11 @@ class Keeper:
 
     Args:
         folder: Its folder for everything temporary, which it makes and removes.
+        python: The interpreter that it is; None for our own, with nothing installed in reach.
+        preload: Python that it runs first.
     """
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, *, python: str | None = None, preload: str = "") -> None:
         self.folder = folder
         self._sending = Lock()
         self._ready = False
@@ -54,7 +57,7 @@ class Keeper:
         self._control, theirs = pair()
         self._control.settimeout(PATIENCE_S)
         try:
-            self.pid = _spawn(theirs.fileno(), folder)
+            self.pid = _spawn(theirs.fileno(), folder, python, preload)
         except (OSError, ValueError) as exc:
             self._control.close()
             raise KeeperBroken(f"cannot start the keeper of commands: {exc}") from exc
@@ -148,10 +151,12 @@ def pair() -> tuple[socket, socket]:
     return ours, theirs
 
 
-def _spawn(control: int, folder: str) -> int:
+def _spawn(control: int, folder: str, python: str | None, preload: str) -> int:
     """Starts the interpreter as it is, without what was put into it; with one handle of ours."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    argv = [sys.executable, "-I", "-S", "-c", PROGRAM, package, str(os.getpid()), folder]
+    flags = ["-I"] if python else ["-I", "-S"]
+    program = python or sys.executable
+    argv = [program, *flags, "-c", PROGRAM, package, str(os.getpid()), folder, preload]
     env = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     null = os.devnull
     actions = [
@@ -160,7 +165,7 @@ def _spawn(control: int, folder: str) -> int:
         (os.POSIX_SPAWN_OPEN, 2, null, os.O_RDWR, 0),
     ]
     return os.posix_spawn(
-        sys.executable, argv, env, file_actions=actions, setpgroup=0, setsigmask=[signal.SIGINT]
+        program, argv, env, file_actions=actions, setpgroup=0, setsigmask=[signal.SIGINT]
     )
 
 

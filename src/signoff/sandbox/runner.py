@@ -24,6 +24,9 @@ from signoff.sandbox.supervisor.removal import remove
 __all__ = ["Sandbox"]
 
 LEVELS: Final[tuple[Isolation, ...]] = get_args(Isolation)
+WARM: Final = Way(
+    level="L1", missing=("a warm process is trusted with the tests: nothing above L1 was tried",)
+)
 
 
 class Sandbox:
@@ -39,6 +42,8 @@ class Sandbox:
         readable: Absolute paths, beyond the system's, that commands may read and run.
         pass_env: Names of variables of signoff's own environment that commands get.
         limits: Highest limits; those of a command cannot exceed them, save that of its time.
+        warm: Commands that say what to preload are forked from a process that has, which
+            is fast, and no more than L1; not where more is required.
     """
 
     def __init__(
@@ -49,8 +54,10 @@ class Sandbox:
         readable: Iterable[str] = (),
         pass_env: Iterable[str] = (),
         limits: Limits | None = None,
+        warm: bool = False,
     ) -> None:
         self._level = level
+        self._warm = warm
         self._min_isolation: Isolation = min_isolation
         self._readable = tuple(readable)
         self._pass_env = tuple(pass_env)
@@ -101,6 +108,8 @@ class Sandbox:
             ValueError: It cannot be a command: no program, a NUL character, a relative path.
         """
         check(command)
+        if self._may_be_warm(command):
+            return self._run(self._limited(command), WARM)
         levels = self._levels()
         way = levels.highest(self._level)
         got = way.level if way else "L0"
@@ -108,13 +117,20 @@ class Sandbox:
             wanted = max(self._level or "L1", self._min_isolation, key=LEVELS.index)
             reason = levels.refusal(wanted, got)
             return Completed(ended=Ended.ISOLATION_UNAVAILABLE, reason=reason)
-        if self._limits is not None:
-            command = replace(command, limits=_lowest(command.limits, self._limits))
-        return self._run(command, way)
+        return self._run(self._limited(command), way)
 
     def survey(self) -> tuple[LevelReport, ...]:
         """The levels that this machine gives, the highest first, each by running something."""
         return self._levels().survey()
+
+    def _may_be_warm(self, command: Command) -> bool:
+        levels = {self._level, self._min_isolation}
+        return self._warm and bool(command.preload) and levels <= {None, "L0", "L1"}
+
+    def _limited(self, command: Command) -> Command:
+        if self._limits is None:
+            return command
+        return replace(command, limits=_lowest(command.limits, self._limits))
 
     def _levels(self) -> Levels:
         return self._here().levels(self._run, self._confinement.bubblewrap)
@@ -122,10 +138,11 @@ class Sandbox:
     def _run(self, command: Command, way: Way) -> Completed:
         house = self._here()
         try:
-            keeper = house.keeper()
+            keeper = house.warm_keeper(command) if way is WARM else house.keeper()
             folder = house.new_folder(keeper)
             request = self._request(command, folder)
             request["confine"] = self._confinement.plan(way, command, keeper)
+            request["confine"]["warm"] = way is WARM
             running = Running(keeper, request, command.stdin, command.limits)
             with house.registered(running):
                 return _completed(running, command, folder, way)
@@ -170,9 +187,11 @@ class _House:
         self.pid = os.getpid()
         self._lock = Lock()
         self._keeper: Keeper | None = None
+        self._warm = dict[tuple[str, str], Keeper]()
         self._found: Levels | None = None
         self._running = dict[Running, int]()
         self._closed = False
+        self._abandoned = list[str]()
         self._count = 0
 
     def keeper(self) -> Keeper:
@@ -181,11 +200,23 @@ class _House:
             if self._closed:
                 raise KeeperBroken("the sandbox is closed")
             if self._keeper is not None and self._keeper.has_ended():
+                self._abandoned.append(self._keeper.folder)
                 self._keeper = None
             if self._keeper is None:
-                name = f"signoff-{os.getpid()}-{secrets.token_hex(8)}"
-                self._keeper = Keeper(f"{_temporary_folder()}/{name}")
+                self._keeper = Keeper(_new_folder())
             return self._keeper
+
+    def warm_keeper(self, command: Command) -> Keeper:
+        """The keeper that has preloaded what a command says, in the Python that runs it."""
+        python = command.argv[0]
+        with self._lock:
+            if self._closed:
+                raise KeeperBroken("the sandbox is closed")
+            found = self._warm.get((python, command.preload))
+            if found is None or found.has_ended():
+                found = Keeper(_new_folder(), python=python, preload=command.preload)
+                self._warm[python, command.preload] = found
+            return found
 
     def new_folder(self, keeper: Keeper) -> str:
         """A name that no other command has, for its temporary files."""
@@ -227,12 +258,17 @@ class _House:
         """Cancels whatever runs and ends the keeper."""
         with self._lock:
             self._closed = True
-            keeper, self._keeper = self._keeper, None
+            keepers = [*self._warm.values(), *([self._keeper] if self._keeper else [])]
+            self._keeper = None
+            self._warm.clear()
             running = [*self._running]
         for one in running:
             one.cancel()
-        if keeper is not None:
+        for keeper in keepers:
             keeper.close()
+            self._abandoned.append(keeper.folder)
+        for folder in self._abandoned:
+            remove(folder)  # where the keeper could not
 
 
 class _Registered:
@@ -255,6 +291,10 @@ def _lowest(limits: Limits, highest: Limits) -> Limits:
     return replace(
         limits, **{name: min(getattr(limits, name), getattr(highest, name)) for name in names}
     )
+
+
+def _new_folder() -> str:
+    return f"{_temporary_folder()}/signoff-{os.getpid()}-{secrets.token_hex(8)}"
 
 
 def _temporary_folder() -> str:

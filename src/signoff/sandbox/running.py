@@ -20,6 +20,7 @@ from msgspec import Struct
 from signoff.sandbox.capture import Capture
 from signoff.sandbox.command import Ended, Limits
 from signoff.sandbox.keeper import Keeper, pair
+from signoff.sandbox.supervisor.cgroup import end_abandoned, places
 from signoff.sandbox.supervisor.wire import encode_request, receive_handles
 
 __all__ = ["Running"]
@@ -28,6 +29,7 @@ CHUNK: Final = 256 * 2**10
 PIPE_BYTES: Final = 2**20
 MAX_ANSWER: Final = 64 * 2**10
 LOOK_S: Final = 0.1
+STEP_S: Final = 0.001
 OVERDUE_S: Final = 0.42
 """How long after its deadline the guardian of a command is given up."""
 GIVEN_UP_S: Final = 2.0
@@ -230,12 +232,20 @@ class Running:
         if not end:
             if self._cancelled:
                 return _Answer(ended=Ended.CANCELLED)
+            self._end_orphans()
             reason = "its guardian ended without a word"
             return _Answer(ended=Ended.BROKEN, reason=reason)
         try:
             return msgspec.json.decode(line, type=_Answer)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return _Answer(ended=Ended.BROKEN, reason="its guardian answered nonsense")
+
+    def _end_orphans(self) -> None:
+        """A guardian killed with its keeper: what both were there for may still be found."""
+        until = time.monotonic() + LOOK_S
+        while not self._keeper.has_ended() and time.monotonic() < until:
+            time.sleep(STEP_S)
+        end_abandoned(places())
 
     def _drain(self) -> None:
         """Takes what is still in the pipes; whoever could write more is dead."""

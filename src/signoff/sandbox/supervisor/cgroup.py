@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from typing import Final, NamedTuple
 
-__all__ = ["ControlGroup", "Place", "places", "remove_abandoned"]
+from signoff.sandbox.supervisor.kinship import is_alive
+
+__all__ = ["ControlGroup", "Place", "end_abandoned", "group_name", "places"]
 
 PREFIX: Final = "signoff"
 CONTROLLERS: Final = ("memory", "pids")
@@ -16,6 +19,8 @@ LIMITS: Final = {
     ("pids", 1): ("pids.max",),
     ("pids", 2): ("pids.max",),
 }
+ROUNDS: Final = 100
+STEP_S: Final = 0.002
 DEATHS: Final = {1: "memory.oom_control", 2: "memory.events"}
 
 
@@ -67,8 +72,7 @@ class ControlGroup:
     """
 
     def __init__(self, where: list[Place], name: str) -> None:
-        self._name = f"{PREFIX}-{name}"
-        self._groups = [(place, f"{place.path}/{self._name}") for place in where]
+        self._groups = [(place, f"{place.path}/{name}") for place in where]
         self._deaths: int | None = None
         self.limits_memory = False
         self.limits_processes = False
@@ -136,24 +140,41 @@ class ControlGroup:
                 if pid != os.getpid():
                     _kill(pid)
 
-    def remove(self) -> None:
-        """Removes it, once it is empty."""
+    def remove(self) -> bool:
+        """Removes it; False while something is still in it."""
         if self._deaths is not None:
             os.close(self._deaths)
             self._deaths = None
         self.leave()
         for _, path in self._groups:
             _remove(path)
+        return not any(os.path.exists(path) for _, path in self._groups)
 
 
-def remove_abandoned(where: list[Place]) -> None:
-    """Removes empty groups whose maker has ended without doing so."""
+def group_name(keeper: int, guardian: int) -> str:
+    """What the control group of a guardian is called."""
+    try:
+        space = os.stat("/proc/self/ns/pid").st_ino
+    except OSError:
+        space = 0
+    return f"{PREFIX}-{space}-{keeper}-{guardian}"
+
+
+def end_abandoned(where: list[Place]) -> None:
+    """Kills what is in groups whose guardian and keeper have both been killed, and removes them."""
     for place in where:
         for name in _names(place.path):
-            first, _, rest = name.partition("-")
-            maker = rest.partition("-")[0]
-            if first == PREFIX and maker.isdecimal() and not os.path.exists(f"/proc/{maker}"):
-                _remove(f"{place.path}/{name}")
+            *_, keeper, guardian = f"--{name}".split("-")
+            made_here = keeper.isdecimal() and guardian.isdecimal()
+            if not made_here or name != group_name(int(keeper), int(guardian)):
+                continue
+            if not is_alive(int(keeper)) and not is_alive(int(guardian)):
+                group = ControlGroup([place], name)
+                for _ in range(ROUNDS):
+                    group.kill()
+                    if group.remove():
+                        break
+                    time.sleep(STEP_S)
 
 
 def _own_groups() -> dict[str, str]:

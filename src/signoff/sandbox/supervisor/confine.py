@@ -8,6 +8,7 @@ from typing import Any, Final
 from signoff.sandbox.supervisor import kernel, landlock
 from signoff.sandbox.supervisor.launch import Free, Launch, NotStarted
 from signoff.sandbox.supervisor.stage import Stage
+from signoff.sandbox.supervisor.warm import Warm
 from signoff.sandbox.supervisor.whereabouts import find_program
 
 __all__ = ["confinement"]
@@ -33,7 +34,7 @@ def confinement(plan: dict[str, Any]) -> Free:
         case "L2":
             return Restricted(plan)
         case _:
-            return Free()
+            return Warm() if plan.get("warm") else Free()
 
 
 class Restricted(Free):

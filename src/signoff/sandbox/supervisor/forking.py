@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from signoff.sandbox.supervisor.adoption import adopt_orphans
-from signoff.sandbox.supervisor.cgroup import ControlGroup, Place, places, remove_abandoned
-from signoff.sandbox.supervisor.guardian import HANDLES, group_name, guard
+from signoff.sandbox.supervisor.cgroup import ControlGroup, Place, end_abandoned, group_name, places
+from signoff.sandbox.supervisor.guardian import HANDLES, guard
 from signoff.sandbox.supervisor.kinship import end_all
 from signoff.sandbox.supervisor.removal import remove
 from signoff.sandbox.supervisor.wire import answer, receive_handles, send_handles
@@ -92,7 +92,7 @@ class Keeper:
         self.poll.register(control, select.POLLIN)
         # a copy of signoff's socket may live on in a child of it
         watched = self.watch(signoff) is not None
-        remove_abandoned(self.where)
+        end_abandoned(self.where)
         while os.getppid() == signoff:
             self.prepare()
             ready = self.poll.poll(LOOK_S * 1_000 if self.guardians or not watched else None)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from signoff.sandbox.supervisor.adoption import adopt_orphans
-from signoff.sandbox.supervisor.cgroup import ControlGroup, Place
+from signoff.sandbox.supervisor.cgroup import ControlGroup, Place, group_name
 from signoff.sandbox.supervisor.child import become
 from signoff.sandbox.supervisor.confine import confinement
 from signoff.sandbox.supervisor.copying import TooMuch
@@ -29,7 +29,7 @@ from signoff.sandbox.supervisor.wire import (
     send_handles,
 )
 
-__all__ = ["HANDLES", "group_name", "guard"]
+__all__ = ["HANDLES", "guard"]
 
 HANDLES: Final = 4
 """What a guardian is given: the channel, then standard input, output and error."""
@@ -74,11 +74,6 @@ def guard(link: int, keeper: int, where: list[Place]) -> None:
         group.remove()
         # a keeper that the command has stopped would never notice that signoff is gone
         _send_signal(keeper, signal.SIGCONT)
-
-
-def group_name(keeper: int, guardian: int) -> str:
-    """What the control group of a guardian is called."""
-    return f"{keeper}-{guardian}"
 
 
 def _let_go(handles: list[int]) -> None:

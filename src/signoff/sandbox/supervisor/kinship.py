@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-__all__ = ["Process", "descendants", "end_all", "reap", "threads_of_user"]
+__all__ = ["Process", "descendants", "end_all", "is_alive", "reap", "threads_of_user"]
 
 FIRST_WAIT_S: Final = 0.0005
 LONGEST_WAIT_S: Final = 0.01
@@ -28,15 +28,21 @@ class Process(NamedTuple):
         return self.state not in {b"Z", b"X"}
 
 
-def descendants(root: int) -> list[Process]:
-    """All that descends from a process, itself not counted; empty without ``/proc``."""
+def descendants(root: int, spared: Callable[[int], bool] = lambda _: False) -> list[Process]:
+    """
+    All that descends from a process, itself not counted; empty without ``/proc``.
+
+    Args:
+        root: The process.
+        spared: True of processes that are left out, with what descends from them.
+    """
     children = dict[int, list[Process]]()
     for process in _processes():
         children.setdefault(process.parent, []).append(process)
     found = list[Process]()
     parents = [root]
     while parents:
-        born = children.pop(parents.pop(), [])
+        born = [one for one in children.pop(parents.pop(), []) if not spared(one.pid)]
         found += born
         parents += [process.pid for process in born]
     return found
@@ -75,8 +81,7 @@ def end_all(
     own, wait = os.getpid(), FIRST_WAIT_S
     while reap(note):
         strike()
-        doomed = [child for child in _children(own) if not spared(child.pid)]
-        doomed += [process for child in doomed for process in descendants(child.pid)]
+        doomed = descendants(own, spared)
         if not doomed and not _can_see():
             return False
         if not doomed:
@@ -89,6 +94,12 @@ def end_all(
     return True
 
 
+def is_alive(pid: int) -> bool:
+    """True of a process that runs; one that has ended may still be listed."""
+    process = _process(str(pid))
+    return process is not None and process.runs
+
+
 def threads_of_user() -> int:
     """How many threads this user has, on the whole machine."""
     own, count = os.geteuid(), 0
@@ -99,10 +110,6 @@ def threads_of_user() -> int:
         except OSError:
             continue
     return count
-
-
-def _children(parent: int) -> list[Process]:
-    return [process for process in _processes() if process.parent == parent]
 
 
 def _can_see() -> bool:
