@@ -92,6 +92,8 @@ class Command(Struct, frozen=True, kw_only=True):
         readable: Absolute paths, beyond the system's, that it may read and run.
         writable: Absolute paths that it may write, at the same place inside and outside.
         limits: What it may use up.
+        preload: Python that a warm process may have run beforehand; ``argv`` must then be a
+            Python, a file and its arguments.  A sandbox that is not warm starts it as ever.
     """
 
     argv: tuple[str, ...]
@@ -105,6 +107,7 @@ class Command(Struct, frozen=True, kw_only=True):
     readable: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
     limits: Limits = Limits()
+    preload: str = ""
 
 
 class Captured(Struct, frozen=True, kw_only=True):

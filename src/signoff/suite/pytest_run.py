@@ -39,6 +39,13 @@ PRIVATE: Final = "{private}"
 MAX_FACTS_BYTES: Final = 2**20
 # Nothing but pytest's own plug-ins, and no module of the current folder.
 ENVIRONMENT: Final = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONSAFEPATH": "1"}
+# What every run imports first, for a process that does so once for all of them.
+PRELOAD: Final = """\
+import importlib, json, pathlib
+import pytest, _pytest.config
+for name in _pytest.config.default_plugins:
+    importlib.import_module("_pytest." + name)
+"""
 
 
 class Observed(Struct, frozen=True, kw_only=True):
@@ -142,6 +149,7 @@ def command_of(
         readable=(layout.folder,),
         writable=(layout.outbox,),
         limits=limits,
+        preload=PRELOAD,
     )
 
 

@@ -62,8 +62,8 @@ def _exit_code(said: object) -> int:
 
 def _end(code: int) -> NoReturn:
     try:
-        threading._shutdown()  # type: ignore[attr-defined]  # waits for threads, as at every end
-        atexit._run_exitfuncs()
+        threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001 - as at every end
+        atexit._run_exitfuncs()  # noqa: SLF001 - likewise
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
     except Exception:  # noqa: BLE001 - at the very end nobody is left to hear of it
