@@ -37,14 +37,15 @@ class CommandSettings(Struct, frozen=True, kw_only=True):
     python: str | None = None
     limits: Mapping[str, int] = {}
 
-    def sandbox(self, *, min_isolation: Isolation | None = None) -> LateSandbox:
+    def sandbox(self, *, min_isolation: Isolation | None = None, warm: bool = False) -> LateSandbox:
         """
         A sandbox for these settings; nothing is started before the first command is.
 
         Args:
             min_isolation: The lowest level that will do, where that is higher.
+            warm: The tests are trusted with a process that stays, where L1 will do.
         """
-        return LateSandbox(self, max(self.min_isolation, min_isolation or "L1"))
+        return LateSandbox(self, max(self.min_isolation, min_isolation or "L1"), warm=warm)
 
 
 class LateSandbox:
@@ -54,10 +55,14 @@ class LateSandbox:
     Args:
         settings: How commands are run.
         min_isolation: The lowest level of isolation that will do.
+        warm: The tests are trusted with a process that stays, where L1 will do.
     """
 
-    def __init__(self, settings: CommandSettings, min_isolation: Isolation) -> None:
+    def __init__(
+        self, settings: CommandSettings, min_isolation: Isolation, *, warm: bool = False
+    ) -> None:
         self._settings = settings
+        self._warm = warm
         self._min_isolation: Isolation = min_isolation
         self._making = Lock()
         self._made: Any = None
@@ -119,4 +124,5 @@ class LateSandbox:
             readable=self._settings.readable,
             pass_env=self._settings.pass_env,
             limits=Limits(**self._settings.limits),
+            warm=self._warm,
         )

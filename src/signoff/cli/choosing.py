@@ -62,10 +62,10 @@ class Choice(Struct, frozen=True, kw_only=True, dict=True):
 
         return config_of(self.file, plugins=self.plugins, modules=self.modules)
 
-    def sandbox(self, *, min_isolation: Isolation | None) -> LateSandbox:
+    def sandbox(self, *, min_isolation: Isolation | None, warm: bool = False) -> LateSandbox:
         """What runs the commands of checks; it costs nothing until there is one."""
         settings: CommandSettings = self.config.commands if self.config else CommandSettings()
-        return settings.sandbox(min_isolation=min_isolation)
+        return settings.sandbox(min_isolation=min_isolation, warm=warm)
 
     def registry(
         self,

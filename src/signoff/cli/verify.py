@@ -36,6 +36,8 @@ __all__ = ["command"]
 Commit = Callable[..., VerdictFile]
 
 DEFAULT: Final = Limits()
+WARM: Final = "warm"
+WARM_TEST_SERVER: Final = "warm_test_server"
 MAX_JOBS: Final = 256
 
 EXAMPLES: Final = """\b
@@ -68,6 +70,7 @@ class Request(Struct, frozen=True, kw_only=True):
     workspace: str | None
     jobs: int
     min_isolation: Isolation | None
+    trust: str | None
     choice: Choice
     max_bytes: int | None
     max_depth: int | None
@@ -124,6 +127,11 @@ class Judged(Struct, frozen=True, kw_only=True):
     "--min-isolation",
     type=click.Choice(["L1", "L2", "L3"]),
     help="Start no command below this level, whatever the contract says.",
+)
+@click.option(
+    "--trust",
+    type=click.Choice([WARM]),
+    help="warm: fork the runs of pytest from one process, at L1; for tests that are trusted.",
 )
 @choosing()
 @click.option(
@@ -233,7 +241,9 @@ def _verified(terminal: Terminal, request: Request, keeping: Keeping | None = No
     require_ledger(request.ledger, subject=request.subject, read=_read(request), out=request.out)
     request = replace(request, limits=_limits(request))
     # Whatever still runs is ended on every way out, that of Ctrl-C among them.
-    with request.choice.sandbox(min_isolation=request.min_isolation) as sandbox:
+    with request.choice.sandbox(
+        min_isolation=request.min_isolation, warm=request.trust == WARM
+    ) as sandbox:
         judged = _judged(terminal, request, keeping, sandbox)
     terminal.is_writing = True
     kept = _keep(request, judged, keeping)
@@ -317,7 +327,8 @@ def _report(
 
 def _weakened(request: Request, contract: ContractFile) -> tuple[str, ...]:
     locked_now = () if contract.was_locked else (LOCKED_AT_VERIFY,)
-    return locked_now + weakened_by(request.limits)
+    trusted = () if request.trust is None else (WARM_TEST_SERVER,)
+    return locked_now + trusted + weakened_by(request.limits)
 
 
 def _keep(request: Request, judged: Judged, keeping: Keeping | None) -> str:

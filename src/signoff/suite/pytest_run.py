@@ -41,8 +41,8 @@ MAX_FACTS_BYTES: Final = 2**20
 ENVIRONMENT: Final = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONSAFEPATH": "1"}
 # What every run imports first, for a process that does so once for all of them.
 PRELOAD: Final = """\
-import importlib, json, pathlib
-import pytest, _pytest.config
+import email.parser, faulthandler, importlib, json, pathlib, pdb
+import pytest, _pytest._argcomplete, _pytest.config
 for name in _pytest.config.default_plugins:
     importlib.import_module("_pytest." + name)
 """
@@ -172,7 +172,9 @@ def _canary_file(layout: Layout) -> Path:
 
 
 def _canary_text(canaries: Canaries) -> str:
+    # Without a traceback, which pytest would look for through all modules.
+    fails = "pytest.fail('this test must fail, and be reported so', pytrace=False)"
     return (
-        f"def {canaries.passes}():\n    pass\n\n\n"
-        f"def {canaries.fails}():\n    raise AssertionError('as it must')\n"
+        f"import pytest\n\n\ndef {canaries.passes}():\n    pass\n\n\n"
+        f"def {canaries.fails}():\n    {fails}\n"
     )
