@@ -36,6 +36,7 @@ __all__ = [
     "draft",
     "read_line",
     "time_text",
+    "unlike",
 ]
 
 FIRST_PREV: Final = "0" * 64
@@ -211,12 +212,13 @@ def broken(lines: Iterable[bytes]) -> Iterator[tuple[int, str]]:
             continue
         if event.seq != expected:
             yield expected, f"seq must be {expected}, got {event.seq}"
-        if event.prev != head.digest:
-            yield event.seq, unlike(head)
+        elif event.prev != head.digest:
+            yield expected, unlike(head)
         head = Head(seq=event.seq, digest=digest_of(line))
 
 
 def unlike(head: Head) -> str:
+    """What is wrong with a line whose ``prev`` is not that of the line before it."""
     if head.seq == 0:
         return "prev must be 64 zeros, for it is the first line"
     return f"prev is not the digest of line {head.seq}: one of the two was changed"
