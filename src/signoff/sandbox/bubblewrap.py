@@ -37,7 +37,9 @@ def options(settings: str, *, network: bool) -> list[str]:
         *(f"--unshare-{namespace}" for namespace in own),
         *("--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", HOST_NAME),
         *_system(),
-        *("--proc", "/proc", "--dev", "/dev", "--ro-bind", settings, "/etc"),
+        # root's user id may write settings of the kernel, whatever privileges are gone
+        *("--proc", "/proc", "--remount-ro", "/proc"),
+        *("--dev", "/dev", "--ro-bind", settings, "/etc"),
     ]
 
 
