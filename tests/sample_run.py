@@ -104,7 +104,8 @@ def reseal(folder: Path) -> None:
     """Write into the verdict whatever the other files say now."""
     report, verdict = document(folder, "report.json"), document(folder, "verdict.json")
     verdict |= report["verdict"]
-    for name in ("contract_id", "contract_digest", "output_digest", "engines", "weakened"):
+    taken = ("contract_id", "contract_digest", "output_digest", "engines", "weakened")
+    for name in (*taken, "isolation", "assurance", "missing"):
         verdict[name] = report[name]
     verdict["when"] = report["started"]
     verdict["files"] = {

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from itertools import permutations
 from typing import Any
 
 import pytest
 
-from signoff.backing import Backing, backing
-from signoff.model import ASSURANCES, Finding, Result
-from signoff.status import Status
+from signoff.backing import Backing, backing, backing_faults
+from signoff.model import ASSURANCES, Finding, Report, Result, Verdict
+from signoff.status import Outcome, Status
 
 
 def result(**fields: Any) -> Result:
@@ -46,3 +47,46 @@ def test_each_sentence_is_told_once() -> None:
 
 def test_assurances_stand_weakest_first() -> None:
     assert ("exit_code", "report", "report+canaries") == ASSURANCES
+
+
+def faults(found: Result, wanted: Any) -> Any:
+    rest = backing([found])
+    report = Report(
+        contract_id="c",
+        contract_digest="",
+        output_digest=None,
+        results=(found,),
+        verdict=Verdict(outcome=Outcome.PASSED),
+        started=datetime(2026, 1, 1, tzinfo=UTC),
+        elapsed_s=0.0,
+        engines={},
+        isolation=rest.isolation,
+        assurance=rest.assurance,
+    )
+    return backing_faults(report, wanted)
+
+
+@pytest.mark.parametrize(
+    ("ran", "wanted", "is_below"),
+    [
+        ("L1", None, False),
+        ("L1", "L0", False),
+        ("L0", None, True),
+        ("L0", "L0", True),
+        ("L2", "L3", True),
+        ("L3", "L3", False),
+        (None, "L3", False),
+    ],
+)
+def test_what_holds_below_the_level_that_is_wanted_is_named(
+    ran: Any, wanted: Any, is_below: bool
+) -> None:
+    fault = 'result "it" holds below the isolation that is wanted'
+
+    assert ([fault] if is_below else []) == [*faults(result(isolation=ran), wanted)]
+
+
+def test_what_does_not_hold_needs_no_level() -> None:
+    failing = Finding(status=Status.FAIL, detail="", isolation="L1")
+
+    assert [] == [*faults(Result(criterion="it", finding=failing), "L3")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,14 @@ import pytest
 from signoff.errors import LockCorrupt
 from signoff.gate import GateReport, gate_run
 from signoff.model import Finding, LockedContract, Subject, failed, passed, skipped, warned
+from signoff.probes import PROBES
 from signoff.record import subject_of
 from signoff.registry import Check, Powers, Registry, Verifier
 from signoff.rundir import begin_run
 from signoff.status import Outcome, Status
 from signoff.verifiers import STDLIB
 from tests import sample_run as sample
+from tests.scripted import ScriptedRunner
 
 
 @pytest.fixture
@@ -301,6 +304,76 @@ def test_probe_stands_as_recorded(tmp_path: Path) -> None:
     assert found.passed
     assert ("c-looks",) == found.not_rechecked
     assert () == found.rechecked
+
+
+COMMANDS = {
+    "id": "commands",
+    "criteria": [{"id": "unit", "verifier": "command", "params": {"argv": ["make"]}}],
+}
+
+
+@pytest.fixture
+def ran(tmp_path: Path) -> Path:
+    """A run of a contract whose one criterion started a command, without any output."""
+    (tmp_path / "work").mkdir()
+    done = {"ended": "exited", "exit_code": 0, "stdout": "fine", "isolation": "L2"}
+    runner = ScriptedRunner([done], tmp_path / "left")
+    contract = sample.locked(COMMANDS, STDLIB | PROBES)
+    with begin_run(tmp_path / "run") as run:
+        powers = Powers(store=run.store, workspace=tmp_path / "work", sandbox=runner)
+        engine = sample.engine((STDLIB | PROBES).with_powers(powers))
+        report = engine.verify(contract, Subject())
+        run.commit(contract, report, Subject())
+    return tmp_path / "run"
+
+
+def gated_commands(folder: Path, *allow: str) -> GateReport:
+    registry = STDLIB | PROBES
+    return gated(folder, sample.locked(COMMANDS, registry), registry=registry, allow=allow)
+
+
+def test_command_is_not_run_again_and_needs_leave(ran: Path) -> None:
+    refused, found = gated_commands(ran), gated_commands(ran, "recorded")
+
+    assert 1 == len(refused.problems)
+    assert refused.problems[0].startswith('criterion "unit": rests on a command that was run then')
+    assert found.passed
+    assert found.report is not None
+    assert ("L2", "exit_code") == (found.report.isolation, found.report.assurance)
+
+
+def test_what_a_command_printed_must_be_there(ran: Path) -> None:
+    (ran / "evidence" / sha256(b"fine").hexdigest()).unlink()
+
+    assert not gated_commands(ran, "recorded").passed
+
+
+def test_what_a_command_printed_must_be_as_it_was(ran: Path) -> None:
+    (ran / "evidence" / sha256(b"fine").hexdigest()).write_bytes(b"fina")
+
+    assert not gated_commands(ran, "recorded").passed
+
+
+def test_pass_that_keeps_nothing_of_its_command_is_a_problem(ran: Path) -> None:
+    def forget(report: Any) -> None:
+        del report["results"][0]["finding"]["evidence"]
+
+    sample.forge(ran, "report.json", forget)
+
+    assert (
+        'criterion "unit": its command kept no stdout',
+        'criterion "unit": its command kept no stderr',
+    ) == gated_commands(ran, "recorded").problems
+
+
+def test_report_of_tests_must_be_kept_too(ran: Path) -> None:
+    def claim(report: Any) -> None:
+        report["assurance"] = report["results"][0]["finding"]["assurance"] = "report+canaries"
+
+    sample.forge(ran, "report.json", claim)
+
+    problem = 'criterion "unit": its command kept no report.xml'
+    assert (problem,) == gated_commands(ran, "recorded").problems
 
 
 def test_skipped_stands_as_recorded(tmp_path: Path) -> None:

@@ -582,6 +582,30 @@ FORGED: dict[str, tuple[str, Edit, str]] = {
     ),
     "naive time": ("report.json", lambda r: r.update(started="2026-05-04T03:02:01"), "not in UTC"),
     "unknown field": ("report.json", lambda r: r.update(extra=1), "not written as"),
+    "isolation of no command": (
+        "report.json",
+        lambda r: r.update(isolation="L3", assurance="report"),
+        "do not follow",
+    ),
+    "isolation that is no level": ("report.json", lambda r: r.update(isolation="L4"), "L4"),
+    "what is missing of nothing": (
+        "report.json",
+        lambda r: r.update(missing=["x"]),
+        "do not follow",
+    ),
+    "isolation hidden": (
+        "report.json",
+        lambda r: first(r)["finding"].update(isolation="L1"),
+        "do not follow",
+    ),
+    "isolation below that of any command": (
+        "report.json",
+        lambda r: (
+            first(r)["finding"].update(isolation="L0"),
+            r.update(isolation="L0", assurance="exit_code"),
+        ),
+        'result "few" holds below the isolation that is wanted',
+    ),
     "no results": ("report.json", lambda r: r.pop("results"), "results"),
     "elapsed null": ("report.json", lambda r: r.update(elapsed_s=None), "report.json: "),
     "elapsed huge": ("report.json", lambda r: r.update(elapsed_s=10**400), "report.json: "),

@@ -7,13 +7,14 @@ which any command ran, and the least of what shows that it did what it was to do
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from signoff.model import ASSURANCES, Assurance, Isolation, Result
+from signoff.jsonvalue import shown
+from signoff.model import ASSURANCES, Assurance, Isolation, Report, Result
 
-__all__ = ["Backing", "backing"]
+__all__ = ["Backing", "backing", "backing_faults"]
 
 
 class Backing(Struct, frozen=True, kw_only=True):
@@ -47,3 +48,21 @@ def backing(results: Iterable[Result]) -> Backing:
         assurance=min(assurances, key=ASSURANCES.index),
         missing=tuple(dict.fromkeys(text for found in findings for text in found.missing)),
     )
+
+
+def backing_faults(report: Report, level: Isolation | None) -> Iterator[str]:
+    """
+    What a report says of its commands that cannot be so.
+
+    Args:
+        report: What to look at.
+        level: The lowest isolation that its contract wants, None for the lowest there is.
+    """
+    said = Backing(isolation=report.isolation, assurance=report.assurance, missing=report.missing)
+    if said != backing(report.results):
+        yield "isolation, assurance and missing do not follow from the results"
+    lowest = max(level or "L1", "L1")
+    for result in report.results:
+        isolation = result.finding.isolation
+        if isolation is not None and isolation < lowest and result.finding.status.holds:
+            yield f'result "{shown(result.criterion)}" holds below the isolation that is wanted'

@@ -31,6 +31,7 @@ from signoff.strictjson import Limits
 __all__ = ["GateReport", "gate_run"]
 
 RECORDED: Final = "recorded"
+PRINTED: Final = ("stdout", "stderr")
 COMPARED: Final = ("detail", "at", "score", "cause", "data", "evidence")
 
 
@@ -105,6 +106,7 @@ def gate_run(
     again = _judged_again(engine, plan, run, subject, probes)
     problems += _unknown(plan, registry)
     problems += _differences(run.report, plan, again)
+    problems += _unkept(run.report)
     if RECORDED not in allow:
         problems += _unproven(run.report, plan, again)
     if strict:
@@ -189,6 +191,19 @@ def _unproven(report: Report, plan: Plan, again: Mapping[str, Finding]) -> Itera
                 f'criterion "{shown(criterion.id)}": stands as recorded and cannot be judged'
                 " again, which is not allowed here"
             )
+
+
+def _unkept(report: Report) -> Iterator[str]:
+    """Which passes say that a command ran, and keep nothing that shows it."""
+    for result in report.results:
+        finding = result.finding
+        if finding.isolation is None or not finding.status.holds:
+            continue
+        kept = {one.name for one in finding.evidence}
+        wanted = PRINTED if finding.assurance in {None, "exit_code"} else (*PRINTED, "report.xml")
+        for name in wanted:
+            if name not in kept:
+                yield f'criterion "{shown(result.criterion)}": its command kept no {name}'
 
 
 def _unknown(plan: Plan, registry: Registry) -> Iterator[str]:
