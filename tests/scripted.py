@@ -24,7 +24,8 @@ class ScriptedRunner:
     Commands end one after another as they are described.
 
     A description has fields of ``Completed``, ``stdout`` and ``stderr`` as texts, and
-    ``files``, texts by their names, which the command writes.
+    ``files``, texts by their names, which the command writes; those of ``outbox`` go to
+    the first folder beyond its workspace that it may write.
 
     Args:
         described: How each command ends.
@@ -50,6 +51,8 @@ class ScriptedRunner:
         for name, text in said.get("files", {}).items():
             (left / name).parent.mkdir(parents=True, exist_ok=True)
             (left / name).write_text(text, "utf-8")
+        for name, text in said.get("outbox", {}).items():
+            Path(command.writable[0], name).write_text(text, "utf-8")
         facts = {name: said[name] for name in PLAIN if name in said}
         return Completed(
             ended=Ended(said["ended"]),
