@@ -26,8 +26,15 @@ class Repo:
         root.mkdir(parents=True, exist_ok=True)
         self.git("init", "--quiet", "--initial-branch=main", *options)
 
-    def git(self, *arguments: str, code: int = 0, **environment: str) -> str:
-        """What git prints, without the last newline."""
+    @classmethod
+    def at(cls, root: Path) -> Repo:
+        """The repository that is there."""
+        found = cls.__new__(cls)
+        found.root = root
+        return found
+
+    def git(self, *arguments: str, code: int | None = 0, **environment: str) -> str:
+        """What git prints, without the last newline, having ended with that code if any."""
         done = subprocess.run(
             ["git", *arguments],
             cwd=self.root,
@@ -46,8 +53,9 @@ class Repo:
             capture_output=True,
             check=False,
             stdin=subprocess.DEVNULL,
+            timeout=60,
         )
-        assert code == done.returncode, (arguments, done.stderr)
+        assert code in {None, done.returncode}, (arguments, done.stderr)
         return done.stdout.decode("utf-8", "surrogateescape").removesuffix("\n")
 
     def write(self, name: str, text: str | bytes = "text\n") -> Path:
