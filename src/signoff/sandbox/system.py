@@ -35,6 +35,7 @@ NAME_SERVICE: Final = (
     ),
     *("/etc/pki/ca-trust/extracted", "/etc/crypto-policies"),
 )
+FOR_ALL: Final = 0o004
 MAX_SETTING_BYTES: Final = 16 * 2**20
 
 
@@ -71,9 +72,12 @@ def make_places(folder: Path, paths: Iterable[Path]) -> None:
 
 
 def _copy(source: Path, target: Path) -> None:
+    """Copies what everybody may read; root could read more."""
     try:
         if source.is_symlink():
             target.symlink_to(source.readlink())
+        elif not source.stat().st_mode & FOR_ALL:
+            return
         elif source.is_dir():
             target.mkdir(mode=0o755)
             for path in source.iterdir():
