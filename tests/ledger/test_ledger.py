@@ -168,7 +168,7 @@ def test_texts_that_no_database_keeps_are_refused(place: str, odd: str) -> None:
         for field in ("subject", "run"):
             with pytest.raises(ValueError, match=field):
                 ledger.record(GOOD, GOOD_BYTES, **{field: odd})  # type: ignore[arg-type]  # a text
-        with pytest.raises(ValueError, match="contract_id|surrogate"):
+        with pytest.raises(ValueError, match=r"contract_id|surrogate"):
             ledger.append(sample.Note(type="t", contract_id=odd, signature="s"))
         assert 0 == ledger.head().seq
 
@@ -298,6 +298,6 @@ def test_ledger_that_was_cut_meanwhile_is_written_no_more(place: str) -> None:
         ledger.append(note(a=1), note(a=2))
         sample.tamper(place, "DELETE FROM ledger_events WHERE seq = 2")
 
-        with pytest.raises(LedgerCorrupt, match="seq 2: .*no longer holds"):
+        with pytest.raises(LedgerCorrupt, match=r"seq 2: .*no longer holds"):
             ledger.append(note(a=3))
     assert [(1,)] == sample.table(place, "SELECT seq FROM ledger_events")

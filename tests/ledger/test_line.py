@@ -67,8 +67,19 @@ def test_head_is_read_back() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "1", "1:", f"1:{'A' * 64}", f"-1:{FIRST_PREV}", f"x:{FIRST_PREV}", f"1:{FIRST_PREV}0"]
-    + [f"²:{FIRST_PREV}", f"{'9' * 19}:{FIRST_PREV}", f"1:{FIRST_PREV}\n", f" 1:{FIRST_PREV}"],
+    [
+        "",
+        "1",
+        "1:",
+        f"1:{'A' * 64}",
+        f"-1:{FIRST_PREV}",
+        f"x:{FIRST_PREV}",
+        f"²:{FIRST_PREV}",
+        f" 1:{FIRST_PREV}",
+        f"1:{FIRST_PREV}0",
+        f"1:{FIRST_PREV}\n",
+        f"{'9' * 19}:{FIRST_PREV}",
+    ],
 )
 def test_head_of_another_form_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="a head must be SEQ:HEX"):

@@ -206,4 +206,6 @@ class SqliteConnection:
         code = getattr(exc, "sqlite_errorcode", 0) & 0xFF
         if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
             return f"others have been writing for more than {self._timeout_s:g} s"
+        if code == sqlite3.SQLITE_CANTOPEN and not os.access(self._path.parent, os.W_OK):
+            code = sqlite3.SQLITE_READONLY
         return _REASONS.get(code) or shown(str(exc).lower())
