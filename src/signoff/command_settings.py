@@ -117,12 +117,13 @@ class LateSandbox:
 
     def _new(self) -> Any:
         from signoff.sandbox import Sandbox  # processes and sockets, for commands alone
-        from signoff.sandbox.command import Limits  # likewise
+        from signoff.sandbox.command import MAX_KEPT_BYTES, Limits  # likewise
 
         return Sandbox(
             min_isolation=self._min_isolation,
             readable=self._settings.readable,
             pass_env=self._settings.pass_env,
-            limits=Limits(**self._settings.limits),
+            # How much is kept for judging it is a matter of the checks.
+            limits=Limits(**self._settings.limits, head_bytes=MAX_KEPT_BYTES),
             warm=self._warm,
         )

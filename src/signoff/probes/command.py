@@ -26,11 +26,19 @@ from signoff.model import Finding, Subject, failed, passed
 from signoff.params import MAX_ITEMS, Kind, integer
 from signoff.pathglob import Glob, Globs
 from signoff.registry import Check, Powers, starts_commands, verifier
-from signoff.sandbox.command import DEFAULT_TIMEOUT_S, Captured, Command, Completed, Runner
+from signoff.sandbox.command import (
+    DEFAULT_TIMEOUT_S,
+    MAX_KEPT_BYTES,
+    Captured,
+    Command,
+    Completed,
+    Limits,
+    Runner,
+)
 from signoff.status import Cause, Status
 from signoff.workspace import workspace_of
 
-MAX_JUDGED: Final = 16 * 2**20
+DEFAULTS: Final = Limits()
 MAX_DETAIL: Final = 400
 MAX_LISTED: Final = 20
 
@@ -136,9 +144,8 @@ def command(
     def check(subject: Subject) -> Finding:
         runner: Runner = runner_of(powers, "command")
         workspace = os.path.abspath(workspace_of(subject, powers))  # noqa: PTH100  pathlib's does not remove ..
-        limits = replace(runner.limits, timeout_s=timeout_s)
-        if printed:
-            limits = replace(limits, head_bytes=max(limits.head_bytes, MAX_JUDGED))
+        kept = MAX_KEPT_BYTES if printed else DEFAULTS.head_bytes
+        limits = replace(runner.limits, timeout_s=timeout_s, head_bytes=kept)
         asked = Command(
             argv=argv,
             workspace=workspace,

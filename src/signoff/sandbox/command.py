@@ -17,6 +17,7 @@ from signoff.model import Isolation
 
 __all__ = [
     "DEFAULT_TIMEOUT_S",
+    "MAX_KEPT_BYTES",
     "MAX_OUTPUT_BYTES",
     "Captured",
     "Command",
@@ -28,6 +29,8 @@ __all__ = [
 
 DEFAULT_TIMEOUT_S: Final = 600.0
 MAX_OUTPUT_BYTES: Final = 256 * 2**20
+MAX_KEPT_BYTES: Final = 16 * 2**20
+"""What is kept at most of a stream that other checks judge."""
 
 
 class Ended(Enum):
