@@ -11,6 +11,7 @@ from socket import socket, socketpair
 from threading import Lock
 from typing import Final
 
+from signoff.sandbox.supervisor.cgroup import end_abandoned, places
 from signoff.sandbox.supervisor.kinship import descendants
 from signoff.sandbox.supervisor.wire import send_handles
 
@@ -28,7 +29,12 @@ for name, folder in (("signoff", sys.argv[1]), ("signoff.sandbox", sys.argv[1] +
     module = sys.modules[name] = type(sys)(name)
     module.__path__ = [folder]
 from signoff.sandbox.supervisor.forking import keep
-exec(sys.argv[4])
+try:
+    exec(sys.argv[4])
+except BaseException as exc:
+    import os
+    os.write(0, f"cannot preload: {exc!r}".encode("ascii", "replace")[:200])
+    raise
 keep(int(sys.argv[2]), sys.argv[3])
 """
 """Finds the supervisor's modules without running those of signoff above them."""
@@ -130,6 +136,10 @@ class Keeper:
                 break
             time.sleep(STEP_S)
 
+    def let_go(self) -> None:
+        """Gives up what belongs to a keeper that has ended."""
+        self._control.close()
+
     def kill(self) -> None:
         """Kills the keeper with all that descends from it; for when it no longer answers."""
         for _ in range(100):
@@ -143,6 +153,7 @@ class Keeper:
         until = time.monotonic() + 1
         while not self.has_ended() and time.monotonic() < until:
             time.sleep(STEP_S)
+        end_abandoned(places(), self.pid)
 
 
 def pair() -> tuple[socket, socket]:
@@ -165,7 +176,13 @@ def _spawn(control: int, folder: str, python: str | None, preload: str) -> int:
         (os.POSIX_SPAWN_OPEN, 2, null, os.O_RDWR, 0),
     ]
     return os.posix_spawn(
-        program, argv, env, file_actions=actions, setpgroup=0, setsigmask=[signal.SIGINT]
+        program,
+        argv,
+        env,
+        file_actions=actions,
+        setpgroup=0,
+        setsigmask=[signal.SIGINT],  # until the keeper ignores it
+        setsigdef=signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP},
     )
 
 

@@ -145,7 +145,8 @@ class Sandbox:
             request["confine"]["warm"] = way is WARM
             running = Running(keeper, request, command.stdin, command.limits)
             with house.registered(running):
-                return _completed(running, command, folder, way)
+                done = _completed(running, command, folder, way)
+            return _explained(done, keeper) if way is WARM else done
         except KeeperBroken as exc:
             return Completed(ended=Ended.BROKEN, reason=str(exc))
         except OSError as exc:
@@ -200,6 +201,7 @@ class _House:
             if self._closed:
                 raise KeeperBroken("the sandbox is closed")
             if self._keeper is not None and self._keeper.has_ended():
+                self._keeper.let_go()
                 self._abandoned.append(self._keeper.folder)
                 self._keeper = None
             if self._keeper is None:
@@ -213,7 +215,11 @@ class _House:
             if self._closed:
                 raise KeeperBroken("the sandbox is closed")
             found = self._warm.get((python, command.preload))
-            if found is None or found.has_ended():
+            if found is not None and found.has_ended():
+                found.let_go()
+                self._abandoned.append(found.folder)
+                found = None
+            if found is None:
                 found = Keeper(_new_folder(), python=python, preload=command.preload)
                 self._warm[python, command.preload] = found
             return found
@@ -291,6 +297,13 @@ def _lowest(limits: Limits, highest: Limits) -> Limits:
     return replace(
         limits, **{name: min(getattr(limits, name), getattr(highest, name)) for name in names}
     )
+
+
+def _explained(done: Completed, keeper: Keeper) -> Completed:
+    """With what a keeper said that could not preload what it was to."""
+    if done.ended is not Ended.BROKEN or "preload" not in (said := keeper.complaint()):
+        return done
+    return replace(done, reason=said)
 
 
 def _new_folder() -> str:

@@ -160,15 +160,22 @@ def group_name(keeper: int, guardian: int) -> str:
     return f"{PREFIX}-{space}-{keeper}-{guardian}"
 
 
-def end_abandoned(where: list[Place]) -> None:
-    """Kills what is in groups whose guardian and keeper have both been killed, and removes them."""
+def end_abandoned(where: list[Place], given_up: int = 0) -> None:
+    """
+    Kills what is in groups whose guardian and keeper have both been killed, and removes them.
+
+    Args:
+        where: Places in which to look.
+        given_up: A keeper that was killed; its guardians are killed in their groups.
+    """
     for place in where:
         for name in _names(place.path):
             *_, keeper, guardian = f"--{name}".split("-")
             made_here = keeper.isdecimal() and guardian.isdecimal()
             if not made_here or name != group_name(int(keeper), int(guardian)):
                 continue
-            if not is_alive(int(keeper)) and not is_alive(int(guardian)):
+            given = int(keeper) == given_up
+            if given or not (is_alive(int(keeper)) or is_alive(int(guardian))):
                 group = ControlGroup([place], name)
                 for _ in range(ROUNDS):
                     group.kill()

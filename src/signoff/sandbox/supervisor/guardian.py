@@ -271,7 +271,11 @@ class Guardian:
         """How the command has ended, unless it did so for want of what it may not have."""
         if self.usage is not None and (exceeded := self.usage.finally_exceeded()):
             return {"ended": exceeded, "reason": self.launch.reason(exceeded)}
-        return self.confinement.ended(self.launch, _exit_facts(self.status or 0))
+        facts = self.confinement.ended(self.launch, _exit_facts(self.status or 0))
+        if facts.get("signal") == signal.SIGXFSZ:
+            reason = f"a file grew beyond {self.request['limits']['file_bytes']} bytes"
+            return {"ended": "disk_limit", "reason": reason}
+        return facts
 
     def left(self) -> int:
         """How many processes are still there a little after the command itself has ended."""
@@ -299,8 +303,6 @@ def _exit_facts(status: int) -> dict[str, Any]:
     code = os.waitstatus_to_exitcode(status)
     if code >= 0:
         return {"ended": "exited", "exit_code": code}
-    if -code == signal.SIGXFSZ:
-        return {"ended": "disk_limit", "reason": "a file grew beyond what a file may hold"}
     return {"ended": "signaled", "signal": -code}
 
 

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+
+import pytest
+
+from signoff.model import Isolation
+from signoff.sandbox import Sandbox
+from tests.sandbox.attacks import Marked, lacks
+
+
+@pytest.fixture(params=["L1", "L2", "L3"], scope="session")
+def level(request: pytest.FixtureRequest) -> Isolation:
+    if missing := lacks(request.param):
+        pytest.skip(missing)
+    found: Isolation = request.param
+    return found
+
+
+@pytest.fixture
+def marked(level: Isolation) -> Iterator[Marked]:
+    """A sandbox at each level that this machine gives."""
+    with Sandbox(level=level) as sandbox:
+        sandbox.survey()  # what takes time only once
+        yield Marked(sandbox, secrets.token_hex(8))
+
+
+@pytest.fixture
+def plain() -> Iterator[Marked]:
+    """A sandbox at the level that every machine gives."""
+    with Sandbox(level="L1") as sandbox:
+        sandbox.survey()
+        yield Marked(sandbox, secrets.token_hex(8))

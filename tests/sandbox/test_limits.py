@@ -1,0 +1,160 @@
+"""Commands that take whatever they get: each ends in time, and nothing of it is left."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from signoff.sandbox.command import Ended
+from tests.sandbox.attacks import LATEST_S, Marked, eventually
+
+MIB = 2**20
+NO_PYTHON = 77
+FORK_BOMBS = {
+    "plain": "while True: fork()",
+    "sessions": "while True:\n    fork()\n    try: os.setsid()\n    except OSError: pass",
+    "orphans": "while True:\n    if fork() == 0:\n        if fork(): os._exit(0)",
+}
+FORK = """
+import os
+def fork():
+    try: return os.fork()
+    except OSError: return 1
+"""
+
+
+@pytest.mark.parametrize("bomb", FORK_BOMBS)
+def test_a_fork_bomb_ends_by_its_deadline(marked: Marked, bomb: str) -> None:
+    done, took_s = marked.timed(FORK + FORK_BOMBS[bomb], timeout_s=1, processes=100)
+
+    assert Ended.EXITED is not done.ended
+    assert took_s < 1 + LATEST_S
+    assert not marked.left()
+
+
+def test_processes_are_limited(marked: Marked) -> None:
+    """Forking fails beyond the limit, or all is killed; either way it is no more than a few."""
+    program = (
+        FORK
+        + "for _ in range(60):\n    if fork() == 0: os.read(0, 1); import time; time.sleep(30)\n"
+    )
+    done, _ = marked.timed(program + "print(1)", timeout_s=5, processes=30)
+    count = done.left_processes
+
+    assert count <= 30
+    assert not marked.left()
+
+
+@pytest.mark.parametrize("how", ["one", "many"])
+def test_a_memory_bomb_is_killed(marked: Marked, how: str) -> None:
+    many = FORK + "for _ in range(4): fork()\n"
+    program = "kept = []\nwhile True: kept.append(bytearray(1_000_000))"
+    done, took_s = marked.timed(
+        (many if how == "many" else "") + program, timeout_s=20, memory_bytes=150 * MIB
+    )
+
+    assert Ended.MEMORY_LIMIT is done.ended
+    assert "157286400 bytes of memory" in done.reason
+    assert took_s < 20
+    assert not marked.left()
+
+
+FILLERS = {
+    "one": "file = open('big', 'wb')\nwhile True: file.write(bytes(1_000_000)); file.flush()",
+    "many": "n = 0\nwhile True:\n    n += 1\n    open(f'{n}', 'wb').write(bytes(1_000_000))",
+    "temporary": """import tempfile
+kept = []
+while True:
+    kept.append(tempfile.NamedTemporaryFile())
+    kept[-1].write(bytes(1_000_000)); kept[-1].flush()""",
+    "nameless": """import os
+kept = []
+while True:
+    kept.append(open('gone', 'wb')); os.unlink('gone')
+    kept[-1].write(bytes(1_000_000)); kept[-1].flush()""",
+}
+
+
+@pytest.mark.parametrize("how", FILLERS)
+def test_filling_the_disk_is_no_pass(marked: Marked, tmp_path: Path, how: str) -> None:
+    done, took_s = marked.timed(
+        FILLERS[how],
+        timeout_s=20,
+        workspace=str(tmp_path),
+        disk_bytes=100 * MIB,
+        file_bytes=2_000 * MIB,
+        open_files=1_000,
+    )
+    done.close()
+
+    # in a file system of its own the command itself is told that there is no more room
+    assert Ended.DISK_LIMIT is done.ended or done.exit_code
+    assert done.isolation == "L3" or Ended.DISK_LIMIT is done.ended
+    assert took_s < 20
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_grows_too_large_is_cut(marked: Marked, tmp_path: Path) -> None:
+    program = "import signal\nsignal.signal(25, signal.SIG_DFL)\nopen('big', 'wb').write(bytes(9_000_000))"
+    with marked.run(program, workspace=str(tmp_path), file_bytes=1_000_000) as done:
+        assert done.workspace is not None
+        size = Path(done.workspace, "big").stat().st_size
+
+    assert Ended.DISK_LIMIT is done.ended
+    assert 1_000_000 == size
+
+
+def test_endless_output_is_cut(marked: Marked) -> None:
+    done = marked.run(
+        "while True: print('y')", output_bytes=3_000_000, head_bytes=10, tail_bytes=10
+    )
+
+    assert Ended.OUTPUT_LIMIT is done.ended
+    assert b"y\ny\ny\ny\ny\n" == done.stdout.head
+    assert done.stdout.size > 3_000_000
+    assert not marked.left()
+
+
+def test_much_on_standard_error_without_a_newline(plain: Marked) -> None:
+    """A gigabyte is read, counted and hashed; this process grows by a few megabytes."""
+    program = "import os\nfor _ in range(1000): os.write(2, b'x' * 1_000_000)"
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    done = plain.run(f"{program.replace('os.write', 'w')}".replace("import os", WRITER))
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    assert Ended.OUTPUT_LIMIT is done.ended
+    assert 256 * MIB < done.stderr.size < 1_000_000_000
+    assert done.stderr.omitted == done.stderr.size - 2 * 512 * 2**10
+    assert after - before < 64 * 2**10
+
+
+WRITER = "import os\ndef w(handle, data):\n    while data: data = data[os.write(handle, data):]"
+
+
+def test_partial_output_is_kept_on_timeout(marked: Marked) -> None:
+    done = marked.run("import time\nprint('so far', flush=True)\ntime.sleep(60)", timeout_s=0.6)
+
+    assert (Ended.TIMED_OUT, b"so far\n") == (done.ended, done.stdout.head)
+
+
+def test_what_a_signoff_without_control_groups_does() -> None:
+    """As any user: no group can be made, so that limits are watched, and said to be missing."""
+    if os.geteuid():
+        pytest.skip("only root can become another user")
+    program = Path(__file__).with_name("as_nobody.py")
+    with TemporaryDirectory(dir="/tmp") as folder:
+        argv = [sys.executable, str(program), folder]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        clean = eventually(lambda: not list(Path(folder).iterdir()))
+    if done.returncode == NO_PYTHON:
+        pytest.skip("nobody may execute this Python")
+
+    assert "" == done.stderr
+    assert "memory_limit timed_out True True\n" == done.stdout
+    assert clean
