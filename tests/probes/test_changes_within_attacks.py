@@ -50,7 +50,10 @@ Trap = tuple[Callable[[Repo, str], None], tuple[str, ...]]
 
 
 def setting(name: str, value: str = "{}") -> Callable[[Repo, str], None]:
-    return lambda repo, program: repo.git("config", name, value.format(program)) and None
+    def set_trap(repo: Repo, program: str) -> None:
+        repo.git("config", name, value.format(program))
+
+    return set_trap
 
 
 def attributes(line: str, *settings: str) -> Callable[[Repo, str], None]:

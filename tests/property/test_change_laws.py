@@ -101,9 +101,8 @@ class TestMergeBase:
                 repo.git("branch", name)
             for time, (name, merging) in enumerate(steps, 1_700_000_000):
                 repo.git("checkout", "--quiet", name)
-                dated = {"GIT_COMMITTER_DATE": f"{time} +0000"}
-                command = ("merge", "--quiet", "-m", "m", "one") if merging else ()
-                repo.git(*(command or ("commit", "--allow-empty", "-m", "m")), **dated)
+                merge, commit = ["merge", "-m", "m", "one"], ["commit", "--allow-empty", "-m", "m"]
+                repo.git(*(merge if merging else commit), GIT_COMMITTER_DATE=f"{time} +0000")
             finding = repo.judge("**", base="one")
             expected = repo.git("merge-base", "--all", "HEAD", "one").split("\n")
 

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 from msgspec.structs import replace
 
-from signoff.git.base import Base, base_of
+from signoff.git.starting_point import Base, base_of
 from signoff.git.changes import Change, changes_since, opened
 from signoff.git.lines import changed_lines
 from signoff.git.program import Deadline
