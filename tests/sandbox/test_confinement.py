@@ -172,6 +172,8 @@ def test_what_cannot_be_started_is_told_alike(level: Isolation, work: Path) -> N
             assert done.reason
     with ran(level, "true", workspace=str(work), cwd="nowhere") as done:
         assert Ended.CWD_MISSING is done.ended
+    with ran(level, "true", workspace=f"{work}/nowhere") as done:
+        assert Ended.CWD_MISSING is done.ended
     with ran(level, "./lost", workspace=str(work)) as done:
         assert done.ended in {Ended.NOT_FOUND, Ended.BROKEN}
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from signoff.sandbox.supervisor import kernel, landlock
 from signoff.sandbox.supervisor.launch import Free, Launch, NotStarted
-from signoff.sandbox.supervisor.stage import Stage
+from signoff.sandbox.supervisor.stage import Stage, can_be_lower
 from signoff.sandbox.supervisor.warm import Warm
 from signoff.sandbox.supervisor.whereabouts import find_program
 
@@ -85,17 +85,22 @@ class Wrapped(Free):
         os.set_blocking(self.status, False)
         launch.pass_handles.append(self.writer)
         if self.plan["namespace"]:
-            self.stage = Stage(launch.folder, self.plan["disk_bytes"])
-            self.stage.enter((launch.home, launch.temporary))
-            if self.plan["workspace"] and not launch.workspace:
-                launch.workspace = self.stage.lay_over(self.plan["workspace"])
-                launch.hand_back = self.stage.handle
-                if not launch.workspace:
-                    self.stage.leave()  # a copy can be large
+            self._set_stage(launch)
         if not self.plan["filter"]:
             launch.missing.append(UNFILTERED)
         os.mkdir(f"{launch.folder}/shm", 0o700)
         os.mkdir(f"{launch.temporary}/home", 0o700)
+
+    def _set_stage(self, launch: Launch) -> None:
+        workspace = None if launch.workspace else self.plan["workspace"]
+        lays_over = workspace is not None and can_be_lower(workspace)
+        self.stage = Stage(launch.folder, self.plan["disk_bytes"])
+        self.stage.enter((launch.home, launch.temporary))
+        if lays_over:
+            launch.workspace = self.stage.lay_over(workspace)
+            launch.hand_back = self.stage.handle
+        if workspace is not None and not launch.workspace:
+            self.stage.leave()  # a copy can be large
 
     def enter(self, launch: Launch) -> None:
         """Bubblewrap is what the child executes, and the command is what bubblewrap executes."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable
 from typing import Final
 
 from signoff.sandbox.supervisor import kernel
 
-__all__ = ["Stage"]
+__all__ = ["Stage", "can_be_lower"]
 
 PRIVATE: Final = kernel.MS_NOSUID | kernel.MS_NODEV
 MAX_FILES: Final = 1_000_000
@@ -46,9 +47,7 @@ class Stage:
             os.mkdir(path, 0o700)
 
     def lay_over(self, workspace: str) -> str | None:
-        """Where the workspace is found with nothing written to it; None where it must be copied."""
-        if not _can_be_lower(workspace):
-            return None
+        """Where the workspace is found with nothing written to it; None where that fails."""
         upper, work, merged = (f"{self.folder}/{name}" for name in ("upper", "work", "workspace"))
         for path in (upper, work, merged):
             os.mkdir(path, 0o700)
@@ -112,17 +111,21 @@ def _mount_overlay(merged: str, options: str) -> None:
             return
 
 
-def _can_be_lower(workspace: str) -> bool:
+def can_be_lower(workspace: str) -> bool:
     """
     Its files are this user's, and no other file system is mounted in it.
 
     Files of others could be read, but not written, by a command that may write a copy of them.
+    To be asked before a user namespace is entered, in which all others look like nobody.
     """
     user, group = os.getuid(), os.getgid()
-    about = os.stat(workspace)
-    if about.st_uid != user or _has_mounts(workspace):
-        return False
-    return user == 0 or _belongs_to(workspace, user, group)
+    try:
+        about = os.stat(workspace)
+        if not stat.S_ISDIR(about.st_mode) or about.st_uid != user or _has_mounts(workspace):
+            return False
+        return user == 0 or _belongs_to(workspace, user, group)
+    except OSError:
+        return False  # copying it will say what is wrong with it
 
 
 def _belongs_to(top: str, user: int, group: int) -> bool:

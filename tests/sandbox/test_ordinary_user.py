@@ -1,0 +1,120 @@
+"""The levels for a user without any privileges, where root runs the tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from signoff.model import Isolation
+from tests.sandbox.confined import LEVELS, content, is_root, need, workspace
+
+ROOT = Path(__file__).resolve().parents[2]
+NOBODY = 65_534
+PROGRAM = """\
+import json, os, sys
+from pathlib import Path
+from signoff.sandbox import Sandbox
+from signoff.sandbox.command import Command, Limits
+level, work, *argv = sys.argv[1:]
+with Sandbox(level=level) as sandbox:
+    command = Command(argv=tuple(argv), workspace=work, limits=Limits(timeout_s=30))
+    with sandbox.run(command) as done:
+        print(json.dumps({
+            "ended": done.ended.value, "exit_code": done.exit_code, "level": done.isolation,
+            "out": done.stdout.head.decode(), "err": done.stderr.head.decode(),
+            "reason": done.reason, "overlay": "/fd/" in (done.workspace or ""),
+            "left": sorted(os.listdir(done.workspace)) if done.workspace else None,
+        }))
+"""
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="the levels are Linux's"),
+    pytest.mark.skipif(not is_root(), reason="every other test runs as an ordinary user then"),
+]
+
+
+def as_nobody(python: str, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    """A program of Python that runs as nobody."""
+    paths = os.pathsep.join([str(ROOT / "src"), sysconfig.get_path("platlib")])
+    return subprocess.run(
+        [python, "-B", "-c", *arguments],
+        env={"PATH": "/usr/local/bin:/usr/bin:/bin", "PYTHONPATH": paths, "HOME": "/nonexistent"},
+        cwd="/",
+        user=NOBODY,
+        group=NOBODY,
+        extra_groups=[],
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@cache
+def interpreter() -> str | None:
+    """A Python that nobody may run, with what signoff needs."""
+    for python in (sys.executable, shutil.which("python3", path="/usr/bin:/usr/local/bin")):
+        try:
+            if python and as_nobody(python, "import signoff.sandbox").returncode == 0:
+                return python
+        except PermissionError:
+            continue
+    return None
+
+
+@pytest.fixture
+def work() -> Iterator[Path]:
+    """A workspace of nobody's, at a place where nobody may go."""
+    with tempfile.TemporaryDirectory(prefix="signoff-test-") as folder:
+        made = workspace(Path(folder))
+        for path in (Path(folder), made, *made.rglob("*")):
+            os.chown(path, NOBODY, NOBODY)
+        yield made
+
+
+def ran(level: Isolation, work: Path, *argv: str) -> Any:
+    """How a command ended that nobody has run."""
+    need(level)
+    if (python := interpreter()) is None:
+        pytest.skip("no Python that an ordinary user may run has what signoff needs")
+    done = as_nobody(python, PROGRAM, level, str(work), *argv)
+    assert 0 == done.returncode, done.stderr.decode()
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_command_runs_as_the_user_on_a_workspace_of_its_own(level: Isolation, work: Path) -> None:
+    program = "id -u; rm -r inner; mkdir inner; echo x > file; echo y > new"
+    done = ran(level, work, "sh", "-c", program)
+
+    assert ("exited", 0, level) == (done["ended"], done["exit_code"], done["level"]), done
+    assert f"{NOBODY}\n" == done["out"]
+    assert ["file", "inner", "new"] == done["left"]
+    assert (level == "L3") is done["overlay"]
+    assert {"file": "as it was", "inner/deep": "deep"} == content(work)
+
+
+def test_workspace_with_files_of_other_groups_is_copied(work: Path) -> None:
+    os.chown(work / "inner" / "deep", NOBODY, 0)
+    done = ran("L3", work, "sh", "-c", "rm -r inner && echo x > file")
+
+    assert (0, ["file"], False) == (done["exit_code"], done["left"], done["overlay"]), done
+
+
+@pytest.mark.parametrize("level", ["L3", "L2"])
+def test_privileges_cannot_be_gained(level: Isolation, work: Path) -> None:
+    program = "grep -E 'CapPrm|NoNewPrivs|Seccomp:' /proc/self/status; unshare -U true; mount"
+    done = ran(level, work, "sh", "-c", program)
+
+    assert ["0000000000000000", "1", "2"] == done["out"].split()[1:6:2]
+    assert "ot permitted" in done["err"]
