@@ -38,6 +38,8 @@ def test_promised_ratios_are_the_aims() -> None:
         "five-bytes-orjson": 4,
         "five-bytes-jsonschema": 0.2,
         "schema-valid": 2,
+        "ledger-one": 1.43,
+        "ledger-64": 1.43,
         "start-help": 6,
         "start-verify": 10,
         "tests-warm": 0.2,

@@ -64,7 +64,7 @@ class Server:
         self._count += 1
         name = f"test{self._count}"
         with psycopg.connect(self.dsn("postgres"), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")  # type: ignore[arg-type]  # a name of ours
+            connection.execute(f"CREATE DATABASE {name}")
         return self.dsn(name)
 
     def dsn(self, name: str) -> str:

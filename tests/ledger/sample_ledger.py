@@ -66,7 +66,7 @@ def tamper(place: str, *statements: str, values: tuple[Any, ...] = ()) -> None:
     if is_dsn(place):
         with psycopg.connect(place) as connection:
             for statement in statements:
-                connection.execute(statement.replace("?", "%s"), values)  # type: ignore[arg-type]  # ours
+                connection.execute(statement.replace("?", "%s"), values)
         return
     with closing(sqlite3.connect(place, isolation_level=None)) as file:
         for statement in statements:
@@ -77,6 +77,6 @@ def table(place: str, query: str) -> list[tuple[Any, ...]]:
     """The rows of a query, past the ledger."""
     if is_dsn(place):
         with psycopg.connect(place) as connection:
-            return connection.execute(query).fetchall()  # type: ignore[call-overload,no-any-return]  # ours
+            return connection.execute(query).fetchall()
     with closing(sqlite3.connect(place)) as file:
         return file.execute(query).fetchall()

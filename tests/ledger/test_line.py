@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from signoff.canonical import canonical_bytes
+from signoff.jsonvalue import JSON
 from signoff.ledger.line import FIRST_PREV, Head, broken, digest_of, draft, read_line, time_text
 
 VECTORS = json.loads(
@@ -32,12 +33,16 @@ def test_head_of_the_vectors() -> None:
 
 
 def test_line_is_canonical_whatever_it_holds() -> None:
-    data = {"z": [1.50, 2**70], "\U0001f600": None, "\ue000": {"b": 1, "a": "\u2028"}}
+    data: dict[str, JSON] = {
+        "z": [1.50, 2**70],
+        "\U0001f600": None,
+        "\ue000": {"b": 1, "a": "\u2028"},
+    }
     made = draft("t", contract_id='é"\\', signature="", data=data, at=WHEN)
     line = made.line(12, "ab" * 32)
     event = read_line(line)
 
-    expected = {
+    expected: JSON = {
         "seq": 12,
         "at": "2026-02-09T00:00:00.000Z",
         "type": "t",

@@ -40,7 +40,7 @@ OPTIONS: Final = {
     "verify": {"heads"},
     "export": {"since"},
 }
-SPELT: Final = {"seq": "SEQ", "heads": "--head"}
+SPELT: Final = {"seq": "a number", "heads": "--head"}
 STYLES: Final = {Outcome.PASSED: "good", Outcome.INCONCLUSIVE: "odd", Outcome.FAILED: "bad"}
 FACTS: Final = (
     "seq",
