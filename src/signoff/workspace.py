@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from pathlib import Path
 from typing import Final
 
 from signoff.errors import NotJudged
@@ -35,7 +36,7 @@ NO_FILE: Final = frozenset(
 
 def workspace_of(subject: Subject, powers: Powers) -> str:
     """
-    The folder of the work.
+    The folder of the work, as an absolute path.
 
     The subject's own, which must be the operator's or lie below it where there is
     one; the operator's for a subject that names none.
@@ -48,9 +49,14 @@ def workspace_of(subject: Subject, powers: Powers) -> str:
     if named is None and granted is None:
         raise NotJudged(inconclusive("No workspace was recorded.", Cause.NOT_RECORDED))
     if named is None or granted is None:
-        return named if named is not None else granted or ""
+        return _absolute(named if named is not None else granted or "")
     root, place = os.path.realpath(granted), os.path.realpath(named)
     if os.path.commonpath((root, place)) != root:
         detail = "Workspace is outside the folder that probes may read."
         raise NotJudged(inconclusive(detail, Cause.EVIDENCE_DENIED))
-    return named
+    return _absolute(named)
+
+
+def _absolute(name: str) -> str:
+    """The same from the root; what stands before ``..`` may be a link, so that stays."""
+    return str(Path(name).absolute())

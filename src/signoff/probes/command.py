@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, Final
 
@@ -143,12 +142,11 @@ def command(
 
     def check(subject: Subject) -> Finding:
         runner: Runner = runner_of(powers, "command")
-        workspace = os.path.abspath(workspace_of(subject, powers))  # noqa: PTH100  pathlib's does not remove ..
         kept = MAX_KEPT_BYTES if printed else DEFAULTS.head_bytes
         limits = replace(runner.limits, timeout_s=timeout_s, head_bytes=kept)
         asked = Command(
             argv=argv,
-            workspace=workspace,
+            workspace=workspace_of(subject, powers),
             cwd="" if cwd == "." else cwd,
             env=env or {},
             network=network,
