@@ -8,11 +8,11 @@ from typing import Annotated, Final
 
 from msgspec.structs import replace
 
-from signoff.git.starting_point import Base, base_of
 from signoff.git.changes import Change, changes_since, opened
 from signoff.git.lines import changed_lines
 from signoff.git.program import Deadline
 from signoff.git.repository import FULL_ID, NAME
+from signoff.git.starting_point import Base, base_of
 from signoff.jsonvalue import JSON, shown
 from signoff.model import Finding, Subject, failed, held
 from signoff.params import Count, Kind
