@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from signoff.model import Isolation
 from tests.cli.calling import call
 from tests.sandbox.confined import lacks
 
@@ -28,8 +29,8 @@ def test_check_is_a_document_too() -> None:
 
 
 @pytest.mark.parametrize("level", ["L1", "L2", "L3"])
-def test_check_fails_where_a_level_is_lacking(level: str) -> None:
-    expected = 1 if lacks(level) else 0  # type: ignore[arg-type]  # a parameter is any text
+def test_check_fails_where_a_level_is_lacking(level: Isolation) -> None:
+    expected = 1 if lacks(level) else 0
 
     assert expected == call("sandbox", "check", "--min-isolation", level).code
 

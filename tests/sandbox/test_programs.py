@@ -33,8 +33,9 @@ def home(tmp_path: Path) -> Path:
 
 def reached(program: str, home: Path, *search: Path, work: Path | None = None) -> set[str]:
     """Folders beneath the home's parent that one program needs."""
-    reach = Reach([*map(str, search), "/usr/bin"], str(home), work and str(work))
-    found = {*reach.of(program, work and str(work))}
+    workspace = str(work) if work else None
+    reach = Reach([*map(str, search), "/usr/bin"], str(home), workspace)
+    found = {*reach.of(program, workspace)}
     return {path.removeprefix(f"{home.parent}/") for path in found if is_in(path, str(home.parent))}
 
 

@@ -92,14 +92,14 @@ class Wrapped(Free):
         os.mkdir(f"{launch.temporary}/home", 0o700)
 
     def _set_stage(self, launch: Launch) -> None:
-        workspace = None if launch.workspace else self.plan["workspace"]
-        lays_over = workspace is not None and can_be_lower(workspace)
+        workspace: str = "" if launch.workspace else self.plan["workspace"] or ""
+        lays_over = workspace and can_be_lower(workspace)
         self.stage = Stage(launch.folder, self.plan["disk_bytes"])
         self.stage.enter((launch.home, launch.temporary))
         if lays_over:
             launch.workspace = self.stage.lay_over(workspace)
             launch.hand_back = self.stage.handle
-        if workspace is not None and not launch.workspace:
+        if workspace and not launch.workspace:
             self.stage.leave()  # a copy can be large
 
     def enter(self, launch: Launch) -> None:
