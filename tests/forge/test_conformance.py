@@ -27,7 +27,7 @@ from tests.forge.world import FOLDER, Does, value, vectors
 ROWS = range(1, 46)
 
 
-def cases(name: str) -> Any:
+def cases(name: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(
         "case", [pytest.param(case, id=case["description"][:60]) for case in vectors(name)]
     )
@@ -36,7 +36,9 @@ def cases(name: str) -> Any:
 def test_every_row_of_the_acceptance_list_has_a_test_or_a_vector() -> None:
     here = Path(__file__).parent
     sources = [*here.glob("test_*.py"), *here.parent.glob("*/test_forge*.py")]
-    named = {int(n) for path in sources for n in re.findall(r"def test_row_(\d\d)_", path.read_text())}
+    named = {
+        int(n) for path in sources for n in re.findall(r"def test_row_(\d\d)_", path.read_text())
+    }
     told = {case["row"] for path in FOLDER.glob("*.json") for case in vectors(path.stem)}
 
     assert set() == {*ROWS} - named - told
@@ -56,7 +58,7 @@ def test_row_45_vectors_cover_their_sections() -> None:
 @cases("statuses")
 def test_status(case: dict[str, Any]) -> None:
     if case["expect"] == "refused":
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match="not a valid"):
             VerificationStatus(case["word"])
         return
     status = VerificationStatus(case["word"])
