@@ -12,9 +12,9 @@ __all__ = ["command"]
 
 EXAMPLES: Final = """\b
 Examples:
-  signoff scc init                             the seed's scripts, verdict schema, settings
+  signoff scc init                  scripts, verdict schema, settings, registry
   signoff scc oid new --path docs/a.md --kind doc --layer CANON --primary-unit V.TESTS
-  signoff scc oid validate                     every document has an OID, the registry agrees
+  signoff scc oid validate          every document has its OID
 """
 
 

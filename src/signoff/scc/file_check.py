@@ -64,8 +64,9 @@ class FileCheck(Struct, frozen=True, kw_only=True):
         elif not self._knows(inline.primary_unit):
             message = f'primary_unit "{_said(inline.primary_unit)}" is not registered'
             yield OidFinding("primary_unit_unregistered", path, message)
-        tags = inline.tags if isinstance(inline.tags, list) else [inline.tags]
-        for tag in tags if inline.tags is not None else []:
+        if inline.tags is not None and not isinstance(inline.tags, list):
+            yield OidFinding("tag_unregistered", path, "tags must be array")
+        for tag in _tags(inline):
             if not self._knows(tag):
                 yield OidFinding("tag_unregistered", path, f'tag "{_said(tag)}" is not registered')
         if not _is_absent(inline.status) and inline.status not in STATUSES:
@@ -90,12 +91,11 @@ class FileCheck(Struct, frozen=True, kw_only=True):
         if known is None:
             yield OidFinding("oid_missing_in_registry", path, f"{inline.oid} is not registered")
             return
-        tags = inline.tags if isinstance(inline.tags, list) else []
         pairs: tuple[tuple[str, object, object], ...] = (
             ("path", path, known.path),
             ("layer", inline.layer, known.layer),
             ("primary_unit", inline.primary_unit, known.primary_unit),
-            ("tags", sorted(map(_said, tags)), sorted(known.tags)),
+            ("tags", sorted(map(_said, _tags(inline))), sorted(known.tags)),
             ("status", "active" if _is_absent(inline.status) else inline.status, known.status),
         )
         for name, own, theirs in pairs:
@@ -114,6 +114,10 @@ def _oid(path: str, oid: JSON) -> Iterator[OidFinding]:
         yield OidFinding("oid_placeholder", path, "oid is absent or a placeholder")
     elif not isinstance(oid, str) or not is_oid(oid):
         yield OidFinding("oid_invalid", path, f'oid "{_said(oid)}" is no OID')
+
+
+def _tags(inline: Inline) -> list[JSON]:
+    return inline.tags if isinstance(inline.tags, list) else []
 
 
 def _is_absent(value: JSON) -> bool:

@@ -174,8 +174,8 @@ def test_a_map_is_held_to_its_digest() -> None:
     off_by_one = digest[:-1] + ("0" if digest[-1] != "0" else "1")
     with pytest.raises(ContractError, match="digest"):
         read_map(data, "map.json", digest=off_by_one)
+    bad = b'{"version": "1", "generated_at": "x", "modules": [1]}'
     with pytest.raises(ContractError, match="/modules/0"):
-        bad = b'{"version": "1", "generated_at": "x", "modules": [1]}'
         read_map(bad, "map.json", digest=digest_bytes(bad))
 
 
