@@ -105,7 +105,12 @@ def test_migrate_keeps_the_oid_and_says_why(place: str | Path) -> None:
     with open_registry(place) as registry:
         oid = registry.issue(new("a")).oid
         other = registry.issue(new("b")).oid
-        changes = {"path": "c", "tags": ["K.SCHEMA"], "status": "deprecated", "replaced_by": other}
+        changes: dict[str, Any] = {
+            "path": "c",
+            "tags": ["K.SCHEMA"],
+            "status": "deprecated",
+            "replaced_by": other,
+        }
         after = registry.migrate(oid, changes, reason="moved", actor="ada")
         event = registry.events(oid)[-1]
 

@@ -59,7 +59,7 @@ def test_random_bytes_are_no_verdict(data: bytes) -> None:
 
 @pytest.mark.parametrize("case", cases("fail_classes.json"))
 def test_fail_class_vector_holds(case: dict[str, Any]) -> None:
-    cause = None if case["cause"] is None else Cause(case["cause"])
+    cause = {None: None, **{one.value: one for one in Cause}}[case["cause"]]
     failure = failure_of(
         Finding(status=Status.FAIL, detail="x", cause=cause, data=case.get("data"))
     )
