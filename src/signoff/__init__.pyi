@@ -8,12 +8,14 @@ from signoff.engine import Engine as Engine
 from signoff.engine import judge as judge
 from signoff.errors import ConfigError as ConfigError
 from signoff.errors import ContractError as ContractError
+from signoff.errors import DatabaseUnusable as DatabaseUnusable
 from signoff.errors import DocumentError as DocumentError
 from signoff.errors import DuplicateVerifier as DuplicateVerifier
 from signoff.errors import EvidenceCorrupt as EvidenceCorrupt
 from signoff.errors import EvidenceMissing as EvidenceMissing
 from signoff.errors import Fault as Fault
 from signoff.errors import JSONError as JSONError
+from signoff.errors import LedgerCorrupt as LedgerCorrupt
 from signoff.errors import LockCorrupt as LockCorrupt
 from signoff.errors import NotInstalled as NotInstalled
 from signoff.errors import NotJudged as NotJudged
@@ -29,6 +31,9 @@ from signoff.foreign import from_function as from_function
 from signoff.gate import GateReport as GateReport
 from signoff.gate import gate_run as gate_run
 from signoff.jsonvalue import parse_pointer as parse_pointer
+from signoff.ledger import Ledger as Ledger
+from signoff.ledger import Note as Note
+from signoff.ledger import open_ledger as open_ledger
 from signoff.lockfile import encode_lock as encode_lock
 from signoff.model import Contract as Contract
 from signoff.model import Criterion as Criterion
@@ -54,6 +59,7 @@ from signoff.plan import Plan as Plan
 from signoff.powers import Powers as Powers
 from signoff.probes import PROBES as PROBES
 from signoff.quick import verify as verify
+from signoff.record import encode_report as encode_report
 from signoff.registry import EACH as EACH
 from signoff.registry import Check as Check
 from signoff.registry import Registry as Registry
