@@ -18,6 +18,7 @@ from signoff.cli.progress import Progress
 from signoff.cli.reading import open_contract, open_facts, open_output
 from signoff.cli.recording import EvidenceStore, open_workspace, record_evidence, store_for
 from signoff.cli.report_text import Shown, report_lines, verdict_line
+from signoff.cli.running import Running, running
 from signoff.cli.terminal import Terminal
 from signoff.contractfile import ContractFile
 from signoff.document import Document
@@ -25,7 +26,7 @@ from signoff.engine import Engine
 from signoff.errors import RunUnwritable
 from signoff.jsonlimits import MAX_DEPTH
 from signoff.jsonvalue import shown
-from signoff.model import Isolation, Report, Result, Subject
+from signoff.model import Report, Result, Subject
 from signoff.powers import CommandRunner
 from signoff.quick import LOCKED_AT_VERIFY
 from signoff.record import MAX_OUTPUT_BYTES, VerdictFile, encode_report, subject_of, weakened_by
@@ -36,9 +37,6 @@ __all__ = ["command"]
 Commit = Callable[..., VerdictFile]
 
 DEFAULT: Final = Limits()
-WARM: Final = "warm"
-WARM_TEST_SERVER: Final = "warm_test_server"
-MAX_JOBS: Final = 256
 
 EXAMPLES: Final = """\b
 Examples:
@@ -46,7 +44,6 @@ Examples:
   some-agent | signoff verify contract.yaml -
   signoff verify contract.yaml answer.txt --text
   signoff verify contract.yaml output.json --facts facts.json --junit report.xml
-  signoff verify contract.lock.json output.json --ledger ledger.sqlite --subject T1
   signoff verify contract.lock.json output.json --workspace work/ \\
       --evidence screenshot.png
   signoff verify contract.lock.json --workspace . --jobs 4
@@ -68,9 +65,7 @@ class Request(Struct, frozen=True, kw_only=True):
     facts: str | None
     evidence: tuple[str, ...]
     workspace: str | None
-    jobs: int
-    min_isolation: Isolation | None
-    trust: str | None
+    running: Running
     choice: Choice
     max_bytes: int | None
     max_depth: int | None
@@ -116,23 +111,7 @@ class Judged(Struct, frozen=True, kw_only=True):
     help="Record a file as evidence under its name; repeatable.",
 )
 @click.option("--workspace", type=FileName(), help="Folder the work was done in, for probes.")
-@click.option(
-    "--jobs",
-    type=click.IntRange(1, MAX_JOBS),
-    metavar="N",
-    default=1,
-    help="Run up to N commands at a time (1 when absent).",
-)
-@click.option(
-    "--min-isolation",
-    type=click.Choice(["L1", "L2", "L3"]),
-    help="Start no command below this level, whatever the contract says.",
-)
-@click.option(
-    "--trust",
-    type=click.Choice([WARM]),
-    help="warm: fork the runs of pytest from one process, at L1; for tests that are trusted.",
-)
+@running
 @choosing()
 @click.option(
     "--max-bytes",
@@ -241,9 +220,8 @@ def _verified(terminal: Terminal, request: Request, keeping: Keeping | None = No
     require_ledger(request.ledger, subject=request.subject, read=_read(request), out=request.out)
     request = replace(request, limits=_limits(request))
     # Whatever still runs is ended on every way out, that of Ctrl-C among them.
-    with request.choice.sandbox(
-        min_isolation=request.min_isolation, warm=request.trust == WARM
-    ) as sandbox:
+    said = request.running
+    with request.choice.sandbox(min_isolation=said.min_isolation, warm=said.warm) as sandbox:
         judged = _judged(terminal, request, keeping, sandbox)
     terminal.is_writing = True
     kept = _keep(request, judged, keeping)
@@ -319,7 +297,7 @@ def _report(
             plan,
             subject,
             fail_fast=request.fail_fast,
-            jobs=request.jobs,
+            jobs=request.running.jobs,
             weakened=_weakened(request, contract),
             on_result=tell,
         )
@@ -327,8 +305,7 @@ def _report(
 
 def _weakened(request: Request, contract: ContractFile) -> tuple[str, ...]:
     locked_now = () if contract.was_locked else (LOCKED_AT_VERIFY,)
-    trusted = () if request.trust is None else (WARM_TEST_SERVER,)
-    return locked_now + trusted + weakened_by(request.limits)
+    return locked_now + request.running.weakened + weakened_by(request.limits)
 
 
 def _keep(request: Request, judged: Judged, keeping: Keeping | None) -> str:
@@ -336,8 +313,7 @@ def _keep(request: Request, judged: Judged, keeping: Keeping | None) -> str:
     Write what was asked for: all of it, or nothing that reads as a pass.
 
     The JUnit file is on the disk before the verdict is committed, and gets its name
-    after: neither can say that the work passed without the other.  The ledger comes
-    after the run; it says what verdict was reached, also where nobody was told.
+    after: neither can say that the work passed without the other.
     """
     if request.junit is None:
         return _commit(request, judged, keeping)
