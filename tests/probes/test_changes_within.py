@@ -68,6 +68,16 @@ def test_change_that_was_undone_on_disk_stays_one(repo: Repo) -> None:
     assert ["a", "b", "c"] == repo.changed(base)
 
 
+def test_committed_change_that_was_undone_in_the_index_as_well_stays_one(repo: Repo) -> None:
+    base = repo.commit(a="1", b="1")
+    repo.commit(a="2", new="1")
+    repo.git("rm", "--quiet", "new")
+    repo.write("a", "1")
+    repo.git("add", "a")
+
+    assert ["a", "new"] == repo.changed(base)
+
+
 def test_committed_change_that_was_reverted_by_a_commit_is_none(repo: Repo) -> None:
     base = repo.commit(a="1")
     repo.commit(a="2")

@@ -488,7 +488,7 @@ def test_pointer_that_leads_to_itself_ends(repo: Repo, base: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["../../secret", "refs/heads/../../../secret", "/etc/hostname", "refs/heads/a\0b"]
+    "name", ["../../secret", "refs/heads/../../../../secret", "/etc/hostname", "refs/heads/a\0b"]
 )
 def test_reference_leads_to_no_other_file(repo: Repo, base: str, name: str) -> None:
     (repo.root.parent / "secret").write_text(base)
