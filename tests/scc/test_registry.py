@@ -82,6 +82,20 @@ def test_a_path_whose_object_moved_is_free(place: str | Path) -> None:
         assert [("a", second.oid)] == registry.active_paths()
 
 
+def test_a_digest_is_sealed_once(place: str | Path) -> None:
+    with open_registry(place) as registry:
+        first, second = registry.issue_all((new("a"), new("b")))
+        registry.seal({first.oid: "a" * 64, second.oid: "b" * 64})
+        registry.seal({first.oid: "a" * 64})
+        for digests in ({first.oid: "c" * 64}, {"X": "a" * 64}):
+            with pytest.raises(RegistryRefused):
+                registry.seal(digests)
+        found = registry.find(first.oid)
+
+    assert found is not None
+    assert "a" * 64 == found.sha256
+
+
 def test_ten_thousand_in_one_transaction(place: str | Path) -> None:
     many = [new(f"logs/{i}", stable_key=f"run:1:{i}") for i in range(10_000)]
     with open_registry(place) as registry:

@@ -16,7 +16,7 @@ import msgspec
 from signoff.dialects.scc.verdict import utc_text
 from signoff.errors import RegistryRefused
 from signoff.jsonvalue import JSON, shown
-from signoff.ledger.database import Database, Migration, Transaction
+from signoff.ledger.database import Database, Transaction
 from signoff.scc.oid_object import (
     CHANGEABLE,
     MAX_TEXT,
@@ -28,42 +28,12 @@ from signoff.scc.oid_object import (
     changed,
     require_fields,
 )
+from signoff.scc.registry_schema import COLUMNS, COMPONENT, MIGRATIONS, SELECT
 from signoff.scc.ulid import is_oid, mint_oid
 
 __all__ = ["OidRegistry"]
 
-COMPONENT: Final = "scc_oids"
 BATCH: Final = 400
-
-_COLUMNS: Final = (
-    "oid", "path", "kind", "layer", "primary_unit", "tags", "status", "sha256", "derived_from",
-    "replaced_by", "stable_key", "hint", "created_at", "updated_at",
-)  # fmt: skip
-MIGRATIONS: Final = (
-    Migration(
-        number=1,
-        name="objects and their events",
-        statements=(
-            (
-                "CREATE TABLE objects (oid TEXT PRIMARY KEY, path TEXT NOT NULL,"
-                " kind TEXT NOT NULL, layer TEXT NOT NULL, primary_unit TEXT NOT NULL,"
-                " tags TEXT NOT NULL,"
-                " status TEXT NOT NULL, sha256 TEXT, derived_from TEXT, replaced_by TEXT,"
-                " stable_key TEXT, hint TEXT, created_at TEXT NOT NULL, updated_at TEXT NOT NULL)"
-            ),
-            "CREATE UNIQUE INDEX objects_stable_key ON objects (stable_key)",
-            "CREATE UNIQUE INDEX objects_active_path ON objects (path) WHERE status = 'active'",
-            (
-                "CREATE TABLE oid_events (event_id TEXT PRIMARY KEY, oid TEXT NOT NULL,"
-                " kind TEXT NOT NULL, payload TEXT NOT NULL, created_at TEXT NOT NULL)"
-            ),
-            "CREATE INDEX oid_events_oid ON oid_events (oid)",
-        ),
-    ),
-)
-
-_SELECT: Final = f"SELECT {', '.join(_COLUMNS)} FROM objects"  # noqa: S608  our own columns
-_EVENT_COLUMNS: Final = ("event_id", "oid", "kind", "payload", "created_at")
 
 
 def _now() -> datetime:
@@ -171,6 +141,28 @@ class OidRegistry:
             self._insert(transaction, [(oid, new)], {"adopted": True})
         return Issued(oid=oid, issued=True)
 
+    def seal(self, digests: Mapping[str, str]) -> None:
+        """
+        Record the digests of objects that were issued before they were written, all or none.
+
+        Args:
+            digests: 64 hex digits by OID.
+
+        Raises:
+            RegistryRefused: An OID is not registered, or has another digest already.
+        """
+        with self._database.writing("objects") as transaction:
+            for batch in _batches(sorted(digests)):
+                found = {one.oid: one for one in _among(transaction, batch)}
+                for oid in batch:
+                    if oid not in found:
+                        raise RegistryRefused(f'"{shown(oid)}" is not registered')
+                    if found[oid].sha256 not in {"", digests[oid]}:
+                        raise RegistryRefused(f"{oid} has another digest")
+                    if not found[oid].sha256:
+                        sql = "UPDATE objects SET sha256 = ? WHERE oid = ?"
+                        transaction.run(sql, (digests[oid], oid))
+
     def find(self, oid: str) -> OidObject | None:
         """The object of an OID, None where there is none."""
         with self._database.reading() as transaction:
@@ -182,7 +174,7 @@ class OidRegistry:
             return {
                 found.oid: found
                 for batch in _batches(sorted({*oids}))
-                for found in _objects(transaction, f"oid IN ({_marks(batch)})", batch)
+                for found in _among(transaction, batch)
             }
 
     def find_key(self, stable_key: str) -> OidObject | None:
@@ -267,7 +259,7 @@ class OidRegistry:
             "actor": why[1],
         }
         event = self._event(after.oid, "MIGRATED", payload, moment)
-        transaction.insert("oid_events", _EVENT_COLUMNS, [event])
+        transaction.insert("oid_events", EVENT_COLUMNS, [event])
         return after
 
     def _minted(self, transaction: Transaction, count: int) -> list[str]:
@@ -279,7 +271,7 @@ class OidRegistry:
             sql = f"SELECT oid FROM objects WHERE oid IN ({_marks(batch)})"  # noqa: S608  marks alone
             taken = {oid for (oid,) in transaction.rows(sql, batch)} | (found & {*batch})
             events = [self._event(o, "COLLISION", {"minted": o}, moment) for o in sorted(taken)]
-            transaction.insert("oid_events", _EVENT_COLUMNS, events)
+            transaction.insert("oid_events", EVENT_COLUMNS, events)
             found |= {*batch} - taken
         return sorted(found)
 
@@ -292,11 +284,11 @@ class OidRegistry:
         _require_free(transaction, [row for row in rows if row[1].status == "active"])
         moment = self._clock()
         now = utc_text(moment)
-        transaction.insert("objects", _COLUMNS, [_row(oid, new, now) for oid, new in rows])
+        transaction.insert("objects", COLUMNS, [_row(oid, new, now) for oid, new in rows])
         events = [
             self._event(oid, "ISSUED", {"path": new.path, **payload}, moment) for oid, new in rows
         ]
-        transaction.insert("oid_events", _EVENT_COLUMNS, events)
+        transaction.insert("oid_events", EVENT_COLUMNS, events)
 
     def _event(
         self, oid: str, kind: str, payload: Mapping[str, Any], moment: datetime
@@ -309,7 +301,7 @@ class OidRegistry:
 def _row(oid: str, new: NewObject, now: str) -> tuple[Any, ...]:
     fields = msgspec.structs.asdict(new)
     made = OidObject(**fields, oid=oid, created_at=now, updated_at=now)
-    return tuple(_cell(made, name) for name in _COLUMNS)
+    return tuple(_cell(made, name) for name in COLUMNS)
 
 
 def _cell(one: OidObject, name: str) -> str | None:
@@ -321,9 +313,9 @@ def _cell(one: OidObject, name: str) -> str | None:
 
 
 def _objects(transaction: Transaction, where: str, values: Sequence[str]) -> Iterator[OidObject]:
-    for row in transaction.rows(f"{_SELECT} WHERE {where}", values):
+    for row in transaction.rows(f"{SELECT} WHERE {where}", values):
         fields: dict[str, Any] = {
-            name: "" if value is None else value for name, value in zip(_COLUMNS, row, strict=True)
+            name: "" if value is None else value for name, value in zip(COLUMNS, row, strict=True)
         }
         fields["tags"] = tuple(msgspec.json.decode(fields["tags"]))
         yield OidObject(**fields)
@@ -331,6 +323,10 @@ def _objects(transaction: Transaction, where: str, values: Sequence[str]) -> Ite
 
 def _object(transaction: Transaction, oid: str) -> OidObject | None:
     return next(_objects(transaction, "oid = ?", (oid,)), None)
+
+
+def _among(transaction: Transaction, oids: Sequence[str]) -> Iterator[OidObject]:
+    return _objects(transaction, f"oid IN ({_marks(oids)})", oids)
 
 
 def _known_keys(transaction: Transaction, many: Sequence[NewObject]) -> dict[str, str]:
