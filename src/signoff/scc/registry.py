@@ -28,7 +28,7 @@ from signoff.scc.oid_object import (
     changed,
     require_fields,
 )
-from signoff.scc.registry_schema import COLUMNS, COMPONENT, MIGRATIONS, SELECT
+from signoff.scc.registry_schema import COLUMNS, COMPONENT, EVENT_COLUMNS, MIGRATIONS, SELECT
 from signoff.scc.ulid import is_oid, mint_oid
 
 __all__ = ["OidRegistry"]
