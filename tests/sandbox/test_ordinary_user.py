@@ -118,3 +118,16 @@ def test_privileges_cannot_be_gained(level: Isolation, work: Path) -> None:
 
     assert ["0000000000000000", "1", "2"] == done["out"].split()[1:6:2]
     assert "ot permitted" in done["err"]
+
+
+@pytest.mark.parametrize("level", ["L3", "L2"])
+def test_environment_of_the_same_user_is_not_read(level: Isolation, work: Path) -> None:
+    with subprocess.Popen(
+        ["sleep", "60"], user=NOBODY, group=NOBODY, env={**os.environ, "TOKEN": "9f1c-secret"}
+    ) as bystander:
+        try:
+            done = ran(level, work, "sh", "-c", f"cat /proc/{bystander.pid}/environ; echo end")
+        finally:
+            bystander.kill()
+
+    assert "end\n" == done["out"]
