@@ -16,6 +16,7 @@ from signoff.model import Isolation
 from signoff.sandbox.command import Command, Completed, Ended, Limits
 from signoff.sandbox.confinement import Confinement
 from signoff.sandbox.environment import check, environment, search_path
+from signoff.sandbox.folders import Folders
 from signoff.sandbox.keeper import Keeper, KeeperBroken
 from signoff.sandbox.levels import LevelReport, Levels, Way
 from signoff.sandbox.running import Running, signal_name
@@ -139,14 +140,15 @@ class Sandbox:
         house = self._here()
         try:
             keeper = house.warm_keeper(command) if way is WARM else house.keeper()
-            folder = house.new_folder(keeper)
+            if way is WARM:
+                keeper.wait_until_ready()  # the time of the command begins after that
+            folder = house.folders.take(keeper.folder)
             request = self._request(command, folder)
             request["confine"] = self._confinement.plan(way, command, keeper)
             request["confine"]["warm"] = way is WARM
             running = Running(keeper, request, command.stdin, command.limits)
             with house.registered(running):
-                done = _completed(running, command, folder, way)
-            return _explained(done, keeper) if way is WARM else done
+                return _completed(running, command, way, lambda: house.folders.give_back(folder))
         except KeeperBroken as exc:
             return Completed(ended=Ended.BROKEN, reason=str(exc))
         except OSError as exc:
@@ -193,7 +195,7 @@ class _House:
         self._running = dict[Running, int]()
         self._closed = False
         self._abandoned = list[str]()
-        self._count = 0
+        self.folders = Folders()
 
     def keeper(self) -> Keeper:
         """The keeper, started when it is first asked for, and anew when it has ended."""
@@ -223,12 +225,6 @@ class _House:
                 found = Keeper(_new_folder(), python=python, preload=command.preload)
                 self._warm[python, command.preload] = found
             return found
-
-    def new_folder(self, keeper: Keeper) -> str:
-        """A name that no other command has, for its temporary files."""
-        with self._lock:
-            self._count += 1
-            return f"{keeper.folder}/{self._count}"
 
     def levels(self, run: Callable[[Command, Way], Completed], bubblewrap: str | None) -> Levels:
         """The levels of isolation, found out once."""
@@ -299,13 +295,6 @@ def _lowest(limits: Limits, highest: Limits) -> Limits:
     )
 
 
-def _explained(done: Completed, keeper: Keeper) -> Completed:
-    """With what a keeper said that could not preload what it was to."""
-    if done.ended is not Ended.BROKEN or "preload" not in (said := keeper.complaint()):
-        return done
-    return replace(done, reason=said)
-
-
 def _new_folder() -> str:
     return f"{_temporary_folder()}/signoff-{os.getpid()}-{secrets.token_hex(8)}"
 
@@ -317,9 +306,11 @@ def _temporary_folder() -> str:
     return os.path.realpath("/tmp")  # noqa: S108 - the folder itself is made with a random name
 
 
-def _completed(running: Running, command: Command, folder: str, way: Way) -> Completed:
+def _completed(
+    running: Running, command: Command, way: Way, give_back: Callable[[], None]
+) -> Completed:
     answer, out, err = running.run()
-    workspace, release = _left(command, folder, running.handed_back)
+    workspace, release = _left(command, running, give_back)
     started = answer.ended not in {Ended.NOT_FOUND, Ended.DENIED, Ended.CWD_MISSING, Ended.BROKEN}
     return Completed(
         ended=answer.ended,
@@ -338,29 +329,30 @@ def _completed(running: Running, command: Command, folder: str, way: Way) -> Com
 
 
 def _left(
-    command: Command, folder: str, handle: int | None
+    command: Command, running: Running, give_back: Callable[[], None]
 ) -> tuple[str | None, Callable[[], None] | None]:
     """Where the workspace is as the command left it, and what gives it up."""
-    if command.workspace is None:
-        remove(folder)
-        return None, None
-    if command.live:
-        remove(folder)
-        return command.workspace, lambda: None
+    handle = running.handed_back
+    if command.workspace is None or command.live:
+        give_back()
+        return command.workspace, None
     if handle is not None:  # of a file system that nobody else sees
-        return f"/proc/self/fd/{handle}", _Release(folder, handle)
-    return f"{folder}/workspace", _Release(folder, None)
+        return f"/proc/self/fd/{handle}", _Release(give_back, handle)
+    return f"{running.folder}/workspace", _Release(give_back, None)
 
 
 class _Release:
     """Gives up a workspace that a command has left, once."""
 
-    def __init__(self, folder: str, handle: int | None) -> None:
-        self._folder = folder
+    def __init__(self, give_back: Callable[[], None], handle: int | None) -> None:
+        self._give_back = give_back
         self._handle = handle
+        self._done = False
 
     def __call__(self) -> None:
-        handle, self._handle = self._handle, None
-        if handle is not None:
-            os.close(handle)
-        remove(self._folder)
+        if self._done:
+            return
+        self._done = True
+        if self._handle is not None:
+            os.close(self._handle)
+        self._give_back()

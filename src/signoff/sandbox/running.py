@@ -63,6 +63,7 @@ class Running:
         self, keeper: Keeper, request: dict[str, Any], stdin: bytes, limits: Limits
     ) -> None:
         self._keeper = keeper
+        self.folder: str = request["folder"]
         self._request = memoryview(encode_request(request))
         self._limits = limits
         self._begin = time.monotonic()

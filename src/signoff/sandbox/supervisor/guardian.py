@@ -62,14 +62,13 @@ def guard(link: int, keeper: int, where: list[Place]) -> None:
     _let_go([link])
     os.setsid()
     adopt_orphans()
-    before = be_first()
     group = ControlGroup(where, group_name(keeper, os.getpid()))
     # entering takes many milliseconds, so this is done before anybody waits
     group.make()
     try:
         handles = _given(link)
         if handles:
-            _serve(handles, group, before)
+            _serve(handles, group)
     finally:
         group.remove()
         # a keeper that the command has stopped would never notice that signoff is gone
@@ -94,7 +93,8 @@ def _given(link: int) -> list[int]:
     return handles if len(handles) == HANDLES else []
 
 
-def _serve(handles: list[int], group: ControlGroup, before: tuple[int, str]) -> None:
+def _serve(handles: list[int], group: ControlGroup) -> None:
+    before = be_first()
     channel = socket(fileno=handles[0])
     try:
         request = read_request(channel)

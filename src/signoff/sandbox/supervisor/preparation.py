@@ -12,9 +12,12 @@ __all__ = ["copy_workspace", "make_folders", "place_of"]
 
 
 def make_folders(launch: Launch) -> None:
-    """Makes the command's own folders for temporary files."""
+    """Makes the command's own folders for temporary files, where they are not left as new."""
     for folder in (launch.folder, launch.home, launch.temporary):
-        os.mkdir(folder, 0o700)
+        try:
+            os.mkdir(folder, 0o700)
+        except FileExistsError:
+            continue
 
 
 def copy_workspace(launch: Launch, workspace: str, tick: Callable[[], object]) -> int:
