@@ -108,3 +108,25 @@ def test_check_cannot_change_the_recorded_calls_for_the_others() -> None:
     recorded = (ToolCall(name="search", status=[]),)
 
     assert Engine(registry).verify(contract, Subject(output=1, tools=recorded)).passed
+
+
+def test_foreign_check_cannot_say_under_what_a_command_ran() -> None:
+    claims = {"isolation": "L3", "assurance": "report+canaries", "missing": ("nothing",)}
+    f = Finding(status=Status.PASS, detail="so I say", **claims)  # type: ignore[arg-type]  # by name
+    found = report_on(lambda subject: f)
+
+    assert ("so I say", None, None, ()) == (
+        found.results[1].finding.detail,
+        found.results[1].finding.isolation,
+        found.results[1].finding.assurance,
+        found.results[1].finding.missing,
+    )
+    assert (None, None, ()) == (found.isolation, found.assurance, found.missing)
+
+
+@pytest.mark.parametrize(
+    "odd", [{"isolation": "L4"}, {"isolation": 3}, {"assurance": "sworn"}, {"missing": "all"}]
+)
+def test_odd_claim_of_a_foreign_check_is_no_finding(odd: dict[str, Any]) -> None:
+    f = Finding(status=Status.PASS, detail="", **odd)
+    assert_error(report_on(lambda subject: f), "Verifier returned no finding.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -11,11 +12,12 @@ from signoff.canonical import digest_bytes
 from signoff.contract import lock
 from signoff.engine import Engine
 from signoff.errors import LockCorrupt, NotInstalled
-from signoff.model import Finding, LockedContract, Subject, passed
+from signoff.model import Finding, Isolation, LockedContract, Subject, passed
 from signoff.plan import prepare
-from signoff.registry import Registry, Verifier
+from signoff.registry import Powers, Registry, Verifier
 from signoff.status import Cause, Outcome, Status
 from signoff.verifiers import STDLIB
+from tests.scripted import ScriptedRunner
 
 CONTRACT = {"id": "c", "criteria": [{"id": "it", "verifier": "mine", "params": {"n": 1}}]}
 
@@ -119,3 +121,39 @@ def test_judging_alone_gives_the_results_of_the_report() -> None:
 
     assert report.verdict == verdict
     assert [one.finding for one in report.results] == [one.finding for one in results]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "required"), [(None, []), ("L0", []), ("L1", ["L1"]), ("L3", ["L3"])]
+)
+def test_contract_says_under_what_its_commands_run(wanted: Any, required: list[str]) -> None:
+    asked: list[str] = []
+    handed: list[Powers] = []
+
+    class Asked(ScriptedRunner):
+        def requiring(self, level: Isolation) -> ScriptedRunner:
+            asked.append(level)
+            return self
+
+    def factory(*, powers: Powers) -> Any:
+        handed.append(powers)
+        return lambda subject: passed("")
+
+    runner = Asked([], Path())
+    registry = Registry([Verifier(id="mine", factory=factory, description="")])
+    contract = {"id": "c", "criteria": [{"id": "it", "verifier": "mine"}], "min_isolation": wanted}
+    if wanted is None:
+        del contract["min_isolation"]
+    sealed = lock(contract, registry)
+    handed.clear()
+    plan = prepare(sealed, registry.with_powers(Powers(sandbox=runner)))
+
+    assert required == asked
+    assert runner is plan.runner
+    assert [runner] == [powers.sandbox for powers in handed]
+
+
+def test_no_sandbox_is_none_whatever_the_contract_wants() -> None:
+    contract = {**CONTRACT, "min_isolation": "L3"}
+
+    assert prepare(lock(contract, mine(fine)), mine(fine)).runner is None

@@ -218,3 +218,29 @@ def test_parameter_by_position_is_refused() -> None:
 
 def test_place_that_stands_for_every_item_says_so() -> None:
     assert "EACH" == repr(EACH)
+
+
+def test_check_may_be_made_of_others_of_the_registry() -> None:
+    @verifier
+    def twice(*, of: str, bind: Any) -> Check:
+        """It holds, asked twice."""
+        inner = bind(of, {})
+        return lambda subject: inner(subject) and inner(subject)
+
+    registry = Registry([twice, here])
+
+    assert "It is there." == registry.bind("twice", {"of": "here"})(Subject()).detail
+    assert ["of"] == [param.name for param in twice.params]
+    with pytest.raises(ParamsError, match='No verifier registered for "nope"'):
+        registry.bind("twice", {"of": "nope"})
+
+
+def test_verifier_alone_knows_no_others() -> None:
+    @verifier
+    def twice(*, bind: Any) -> Check:
+        """It holds, asked twice."""
+        check: Check = bind("here", {})
+        return check
+
+    with pytest.raises(ParamsError, match='No verifier registered for "here"'):
+        twice.bind({}, Powers())
