@@ -18,6 +18,7 @@ from signoff.sandbox.supervisor.wire import send_handles
 __all__ = ["Keeper", "KeeperBroken"]
 
 PATIENCE_S: Final = 5.0
+PRELOADING_S: Final = 60.0
 CLOSING_S: Final = 5.0
 STEP_S: Final = 0.002
 PASSED_ON: Final = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
@@ -61,7 +62,7 @@ class Keeper:
         self._gone = False
         self._said = b""
         self._control, theirs = pair()
-        self._control.settimeout(PATIENCE_S)
+        self._control.settimeout(PRELOADING_S if preload else PATIENCE_S)
         try:
             self.pid = _spawn(theirs.fileno(), folder, python, preload)
         except (OSError, ValueError) as exc:
