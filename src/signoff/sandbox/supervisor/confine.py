@@ -88,7 +88,6 @@ class Wrapped(Free):
             self._set_stage(launch)
         if not self.plan["filter"]:
             launch.missing.append(UNFILTERED)
-        os.mkdir(f"{launch.folder}/shm", 0o700)
         os.mkdir(f"{launch.temporary}/home", 0o700)
 
     def _set_stage(self, launch: Launch) -> None:
@@ -118,9 +117,10 @@ class Wrapped(Free):
 
     def _places(self, launch: Launch) -> list[bytes]:
         """Options that show the command its own folders; later ones lie over earlier ones."""
-        folder, plan = os.fsencode(launch.folder), self.plan
+        plan = self.plan
         options = [b"--bind", os.fsencode(launch.temporary), INNER_TEMPORARY]
-        options += [b"--bind", folder + b"/shm", b"/dev/shm"]
+        # its home is seen in /tmp from inside, so that this folder is free
+        options += [b"--bind", os.fsencode(launch.home), b"/dev/shm"]
         for path in map(os.fsencode, plan["readable"]):
             options += [b"--ro-bind-try", path, path]
         inner = b""
