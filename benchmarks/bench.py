@@ -8,7 +8,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from typing import Final
 
-from benchmarks import checks, ledger, locking, mindscript, parsing, schema, startup, suites
+from benchmarks import (
+    checks,
+    commands,
+    ledger,
+    locking,
+    mindscript,
+    parsing,
+    schema,
+    startup,
+    suites,
+)
 from benchmarks.row import Pair, Row, Unavailable
 from benchmarks.table import Outcome, document, heading, line, surroundings
 from benchmarks.timing import Effort, measure
@@ -17,7 +27,7 @@ __all__ = ["ROWS", "main"]
 
 ROWS: Final[dict[str, Row]] = {
     row.name: row
-    for group in (checks, mindscript, schema, locking, parsing, ledger, startup, suites)
+    for group in (checks, mindscript, schema, locking, parsing, ledger, startup, suites, commands)
     for row in group.ROWS
 }
 NORMAL: Final = Effort()
