@@ -31,7 +31,7 @@ def programs() -> Path | None:
 
 
 class Server:
-    """A running server, of which each test gets a database of its own."""
+    """A running server, of which each test gets a schema of its own."""
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="signoff-pg-"))
@@ -60,15 +60,16 @@ class Server:
         shutil.rmtree(self.folder)
 
     def fresh(self) -> str:
-        """The DSN of a new, empty database."""
+        """The DSN of a place with nothing in it: a schema of its own, which is soon made."""
         self._count += 1
         name = f"test{self._count}"
-        with psycopg.connect(self.dsn("postgres"), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")
-        return self.dsn(name)
+        with psycopg.connect(self.dsn, autocommit=True) as connection:
+            connection.execute(f"CREATE SCHEMA {name}")
+        return f"{self.dsn}&options=-csearch_path%3D{name}"
 
-    def dsn(self, name: str) -> str:
-        return f"postgresql://postgres:geheim@/{name}?host={self.folder}"
+    @property
+    def dsn(self) -> str:
+        return f"postgresql://postgres:geheim@/postgres?host={self.folder}"
 
     def _run(self, program: str, *arguments: str) -> None:
         folder = programs()

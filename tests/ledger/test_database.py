@@ -330,7 +330,7 @@ def test_commit_waits_for_the_disk_whatever_the_role_says(server: Server) -> Non
 
 
 def test_level_that_waits_for_more_is_left(server: Server) -> None:
-    dsn = server.fresh() + "&options=-csynchronous_commit%3Dremote_apply"
+    dsn = server.fresh() + "%20-csynchronous_commit%3Dremote_apply"
     with sample.ledger(dsn) as ledger, ledger._database.writing("ledger_events") as transaction:
         assert [("remote_apply",)] == transaction.rows("SHOW synchronous_commit")
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Final, Protocol, Self
 
 from msgspec import Struct
@@ -180,21 +180,35 @@ class Database:
                 f"{self.name}: was opened before this process was forked; open it in this one"
             )
 
-    @contextmanager
-    def _transaction(self, mode: Mode, table: str) -> Iterator[Transaction]:
+    def _transaction(self, mode: Mode, table: str) -> _Scope:
         self.require_own_process()
-        with self._lock:
+        return _Scope(self, mode, table)
+
+    def _begin(self, mode: Mode, table: str) -> Transaction:
+        self._lock.acquire()
+        begun = False
+        try:
             if not self._open:
                 raise DatabaseUnusable(f"{self.name}: was closed")
             self._connection.begin(mode, table)
-            done = False
-            try:
-                yield self._connection
-                self._connection.commit()
-                done = True
-            finally:
-                if not done:
+            begun = True
+        finally:
+            if not begun:
+                if self._open:
                     self._connection.rollback()
+                self._lock.release()
+        return self._connection
+
+    def _end(self, *, done: bool) -> None:
+        committed = False
+        try:
+            if done:
+                self._connection.commit()
+                committed = True
+        finally:
+            if not committed:
+                self._connection.rollback()
+            self._lock.release()
 
     def _version(self, component: str) -> int:
         with self._transaction("read", "") as transaction:
@@ -218,6 +232,25 @@ class Database:
                 f"{self.name}: has {component} schema {found}, and this signoff knows it up to"
                 f" {last}; use a newer signoff"
             )
+
+
+class _Scope:
+    """The connection for one thread, as long as a transaction lasts."""
+
+    # No generator, for this is entered once for each verdict.
+
+    __slots__ = ("_database", "_mode", "_table")
+
+    def __init__(self, database: Database, mode: Mode, table: str) -> None:
+        self._database = database
+        self._mode: Mode = mode
+        self._table = table
+
+    def __enter__(self) -> Transaction:
+        return self._database._begin(self._mode, self._table)  # noqa: SLF001  a part of it
+
+    def __exit__(self, failed: object, *_: object) -> None:
+        self._database._end(done=failed is None)  # noqa: SLF001  likewise
 
 
 def open_database(
