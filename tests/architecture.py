@@ -235,6 +235,8 @@ def misplaced(sources: Mapping[str, str]) -> Iterator[str]:
                 yield f"{module}:{line}: imports {target or 'signoff'}, which stands above it"
             elif other[:2] == own[:2] and own[2] in APART:
                 yield f"{module}:{line}: imports its neighbour {target}"
+            elif (_dialect(module) and _dialect(target)) and _dialect(module) != _dialect(target):
+                yield f"{module}:{line}: imports another dialect, {target}"
 
 
 def cycles(sources: Mapping[str, str]) -> Iterator[str]:
@@ -328,6 +330,12 @@ def without_future(module: str, text: str) -> Iterator[str]:
     code = body[1:] if body and _is_docstring(body[0]) else body
     if code and ast.unparse(code[0]) != "from __future__ import annotations":
         yield f"{module}: does not begin with from __future__ import annotations"
+
+
+def _dialect(module: str) -> str:
+    """The dialect that a module belongs to; ``""`` for one that belongs to none."""
+    folder, _, rest = module.partition(".")
+    return rest.partition(".")[0] if folder == "dialects" else ""
 
 
 def _name(path: Path) -> str:

@@ -86,6 +86,7 @@ def test_the_tree_is_found() -> None:
         ("verifiers.one", "from signoff.verifiers import STDLIB"),
         ("probes.one", "from signoff.probes import two"),
         ("dialects.one", "from signoff.dialects.two import read"),
+        ("dialects.forge.one", "from signoff.dialects.scc.two import read"),
         ("contract", "from signoff.engine import Engine"),
         ("rundir", "import signoff"),
         ("engine", "from signoff import verify"),
@@ -105,6 +106,7 @@ def test_upward_import_is_noticed(module: str, line: str) -> None:
         "probes.two",
         "verifiers",
         "dialects.two",
+        "dialects.scc.two",
     )
     sources = dict.fromkeys(others, "") | {module: line}
 

@@ -156,7 +156,9 @@ def test_row_20_forged_reports_pass_the_class_and_fail_the_probe(tmp_path: Path)
     written(tmp_path, test_a=BAD, conftest=FORGING)
 
     assert ("pass", None) == came_to(ran(tmp_path))
-    assert ("fail", "canary") == came_to(probed(tmp_path, args=["test_a.py"]))
+    found = probed(tmp_path, args=["test_a.py"])
+    assert ("fail", "canary") == came_to(found)
+    assert "report+canaries" == found.evidence["assurance"]
 
 
 def fake(folder: Path, does: str) -> list[str]:
@@ -251,6 +253,22 @@ def test_row_22_a_changed_test_file_is_told(tmp_path: Path) -> None:
 
     written(tmp_path, test_a=changing)
     assert ("fail", "tampered") == came_to(ran(tmp_path, protected_paths=("test_a.py",)))
+
+
+LEVELS: tuple[Isolation, ...] = ("L1", "L2", "L3")
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_level_of_isolation_is_had_or_refused(level: Isolation, tmp_path: Path) -> None:
+    written(tmp_path, test_a="def test_x():\n    open('made', 'w').close()\n")
+    found = ran(tmp_path, isolation=level)
+
+    if "isolation_unavailable" == found.evidence.get("failure_class"):
+        assert not (tmp_path / "made").exists()
+        pytest.skip(f"this machine does not give {level}: {found.summary}")
+    assert ("pass", None) == came_to(found)
+    assert found.evidence["isolation"] >= level
+    assert (tmp_path / "made").exists()
 
 
 def test_more_skips_than_allowed_fail(tmp_path: Path) -> None:

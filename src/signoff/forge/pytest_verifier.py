@@ -26,7 +26,6 @@ from signoff.forge.pytest_report import ReportAt, named_report
 from signoff.forge.truncation import last_text, truncate_utf8_bytes
 from signoff.jsonvalue import JSON, shown
 from signoff.model import Isolation
-from signoff.sandbox import Sandbox
 from signoff.sandbox.command import Captured, Command, Completed, Limits
 from signoff.suite.protected import ProtectedPath, changed, states_of, unlike
 
@@ -123,6 +122,8 @@ class PytestVerifier(Struct, frozen=True):
         return self._result(found, self._facts(argv, folder, done, ran))
 
     def _run(self, argv: tuple[str, ...], folder: str) -> tuple[Ran, Completed]:
+        from signoff.sandbox import Sandbox  # sockets and processes, which only a run needs
+
         sandbox = Sandbox(level="L1") if self.isolation == "L1" else Sandbox()
         with sandbox:
             private = tempfile.mkdtemp(prefix="report-", dir=sandbox.scratch)

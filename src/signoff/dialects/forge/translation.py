@@ -163,6 +163,9 @@ def _facts(finding: Finding) -> dict[str, JSON]:
         "score": finding.score,
         "data": finding.data,
         "stored": [to_builtins(entry) for entry in finding.evidence] or None,
+        "isolation": finding.isolation,
+        "assurance": finding.assurance,
+        "missing": finding.missing or None,
     }
     return {name: jsonable(value) for name, value in told.items() if value is not None}
 
