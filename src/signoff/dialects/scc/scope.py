@@ -132,15 +132,19 @@ def pattern_fault(pattern: str) -> str | None:
     return None
 
 
-def protection(path: str, more: Iterable[str] = ()) -> str | None:
+def protection(path: str, more: Iterable[str] = (), *, files: Iterable[str] = ()) -> str | None:
     """
-    The protected pattern that a path falls under, in any spelling; None for a free path.
+    The protected pattern or file that a path falls under, in any spelling; None for a free path.
 
     Args:
         path: Relative to the workspace.
-        more: Further patterns: the contract file, and those of the settings.
+        more: Further patterns, those of the settings.
+        files: Further files, as they are: the contract.
     """
     wanted = comparable(path)
+    for file in files:
+        if comparable(file) == wanted:
+            return file
     for pattern in (*PROTECTED, *more):
         own = comparable(pattern)
         # The root of a protected tree is protected with it: a link in its place would move it.
