@@ -20,6 +20,7 @@ from signoff.sandbox.folders import Folders
 from signoff.sandbox.keeper import Keeper, KeeperBroken
 from signoff.sandbox.levels import LevelReport, Levels, Way
 from signoff.sandbox.running import Running, signal_name
+from signoff.sandbox.supervisor.abandoned import folder_name
 from signoff.sandbox.supervisor.removal import remove
 
 __all__ = ["Sandbox"]
@@ -296,7 +297,7 @@ def _lowest(limits: Limits, highest: Limits) -> Limits:
 
 
 def _new_folder() -> str:
-    return f"{_temporary_folder()}/signoff-{os.getpid()}-{secrets.token_hex(8)}"
+    return f"{_temporary_folder()}/{folder_name(os.getpid(), secrets.token_hex(8))}"
 
 
 def _temporary_folder() -> str:

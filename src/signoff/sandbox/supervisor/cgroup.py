@@ -7,6 +7,7 @@ import signal
 import time
 from typing import Final, NamedTuple
 
+from signoff.sandbox.supervisor.abandoned import process_space
 from signoff.sandbox.supervisor.kinship import is_alive
 
 __all__ = ["ControlGroup", "Place", "end_abandoned", "group_name", "places"]
@@ -153,11 +154,7 @@ class ControlGroup:
 
 def group_name(keeper: int, guardian: int) -> str:
     """What the control group of a guardian is called."""
-    try:
-        space = os.stat("/proc/self/ns/pid").st_ino
-    except OSError:
-        space = 0
-    return f"{PREFIX}-{space}-{keeper}-{guardian}"
+    return f"{PREFIX}-{process_space()}-{keeper}-{guardian}"
 
 
 def end_abandoned(where: list[Place], given_up: int = 0) -> None:

@@ -11,6 +11,7 @@ from _socket import AF_UNIX, MSG_NOSIGNAL, SOCK_STREAM, socket, socketpair
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from signoff.sandbox.supervisor.abandoned import remove_abandoned
 from signoff.sandbox.supervisor.adoption import adopt_orphans
 from signoff.sandbox.supervisor.cgroup import ControlGroup, Place, end_abandoned, group_name, places
 from signoff.sandbox.supervisor.guardian import HANDLES, guard
@@ -93,6 +94,10 @@ class Keeper:
         # a copy of signoff's socket may live on in a child of it
         watched = self.watch(signoff) is not None
         end_abandoned(self.where)
+        try:
+            remove_abandoned(os.path.dirname(self.folder))
+        except OSError:
+            pass  # somebody else is at it
         while os.getppid() == signoff:
             self.prepare()
             ready = self.poll.poll(LOOK_S * 1_000 if self.guardians or not watched else None)

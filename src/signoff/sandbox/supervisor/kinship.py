@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-__all__ = ["Process", "descendants", "end_all", "is_alive", "reap", "threads_of_user"]
+__all__ = ["Process", "can_see", "descendants", "end_all", "is_alive", "reap", "threads_of_user"]
 
 FIRST_WAIT_S: Final = 0.0005
 LONGEST_WAIT_S: Final = 0.01
@@ -82,7 +82,7 @@ def end_all(
     while reap(note):
         strike()
         doomed = descendants(own, spared)
-        if not doomed and not _can_see():
+        if not doomed and not can_see():
             return False
         if not doomed:
             return True
@@ -112,7 +112,8 @@ def threads_of_user() -> int:
     return count
 
 
-def _can_see() -> bool:
+def can_see() -> bool:
+    """True where the system lists processes."""
     return os.path.exists("/proc/self/stat")
 
 
