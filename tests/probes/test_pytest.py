@@ -359,7 +359,7 @@ def test_rewriting_that_spares_the_canaries_is_seen(suite: Suite, first: str) ->
 def test_rewriting_where_reports_are_logged_is_seen(suite: Suite) -> None:
     conftest = (
         "import pytest\n@pytest.hookimpl(tryfirst=True)\ndef pytest_runtest_logreport(report):\n"
-        "    if 'test_a' in report.nodeid:\n        report.outcome = 'passed'\n"
+        "    if 'test_a.py' in report.nodeid:\n        report.outcome = 'passed'\n"
     )
 
     assert "report_mismatch" == failure(suite.says(a(BAD) | {"conftest.py": conftest}))
@@ -380,7 +380,7 @@ def test_failing_test_that_is_deselected_is_missed(suite: Suite) -> None:
 def test_canary_that_is_deselected_is_missed(suite: Suite) -> None:
     conftest = (
         "import pytest\n@pytest.hookimpl(tryfirst=True)\ndef pytest_runtestloop(session):\n"
-        "    session.items[:] = [i for i in session.items if 'test_a' in i.nodeid]\n"
+        "    session.items[:] = [i for i in session.items if 'test_a.py' in i.nodeid]\n"
     )
 
     assert "canary" == failure(suite.says(a() | {"conftest.py": conftest}))
@@ -617,3 +617,31 @@ def test_test_cannot_write_what_judges_it(isolated: Suite, tmp_path: Path) -> No
     if finding.isolation != "L1":
         assert text == (tmp_path / "tests" / "test_a.py").read_text("utf-8")
         assert "id: c\n" == (tmp_path / "contract.yaml").read_text("utf-8")
+
+
+def test_module_that_exits_is_no_pass(suite: Suite) -> None:
+    assert "runner_error" == failure(suite.says(a("import sys\nsys.exit(0)\n")))
+
+
+REPLACES = """
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if {when}:
+            item.obj = lambda: None
+"""
+
+
+def test_bodies_that_are_replaced_lose_a_canary(suite: Suite) -> None:
+    conftest = {"conftest.py": REPLACES.format(when="True")}
+
+    assert "canary" == failure(suite.says(a(BAD) | conftest))
+
+
+def test_one_body_that_is_replaced_is_not_seen_but_its_hook_is_named(suite: Suite) -> None:
+    conftest = REPLACES.format(when="item.name == 'test_one'")
+    finding = suite.says(a(BAD) | {"conftest.py": conftest})
+
+    assert (Status.PASS, "report+canaries") == (finding.status, finding.assurance)
+    assert ["conftest.py: pytest_collection_modifyitems"] == finding.data["hooks"]
+    named = {"path": "conftest.py", "digest": None}
+    assert "tampered" == failure(suite.says({}, protected_paths=[named]))

@@ -33,13 +33,15 @@ class Observer:
 
     def __init__(self, pytest: Any, canary: str, root: str) -> None:
         wrapping = pytest.hookimpl(hookwrapper=True, tryfirst=True)
-        for wrapper in (Observer.pytest_collection, Watcher.pytest_runtest_makereport):
-            wrapping(wrapper)
+        wrapping(Observer.pytest_collection)
+        wrapping(Observer.pytest_collection_modifyitems)
+        wrapping(Watcher.pytest_runtest_makereport)
         self._module = pytest.Module
         self._canary = canary
         self._root = root
         self._watcher = Watcher()
         self._hooks: list[str] = []
+        self._canaries: list[Any] = []
         self._collected = 0
         self._kept = 0
 
@@ -56,16 +58,24 @@ class Observer:
         """Count what there is before anything is deselected."""
         self._collected += 1
 
-    def pytest_collection(self, session: Any) -> Iterator[None]:
-        """Add the canaries when nothing can deselect them any more, to be run last."""
-        yield
-        plugins, collected = session.config.pluginmanager, self._collected
-        self._kept = len(session.items)
-        self._hooks = sorted(self._hooks_of_the_work(plugins))
+    def pytest_collection_modifyitems(self, session: Any, items: list[Any]) -> Iterator[None]:
+        """Put the canaries among the tests, so that what is done to all is done to them."""
+        collected = self._collected
         if self._canary:
-            session.items += self._beside_the_tests(session)
-            session.testscollected = len(session.items)
-            self._collected = collected
+            self._canaries = self._beside_the_tests(session)
+            items += self._canaries
+        self._collected = collected
+        yield
+
+    def pytest_collection(self, session: Any) -> Iterator[None]:
+        """Have the canaries run last, also where they were deselected."""
+        yield
+        plugins = session.config.pluginmanager
+        own = [item for item in session.items if item not in self._canaries]
+        session.items[:] = own + self._canaries
+        session.testscollected = len(session.items)
+        self._kept = len(own)
+        self._hooks = sorted(self._hooks_of_the_work(plugins))
         # Registered now, it stands outside of everything that the work has brought along.
         plugins.register(self._watcher)
 
