@@ -70,7 +70,7 @@ def test_free_paths_are_free(path: str) -> None:
 
 
 def test_further_patterns_protect_too() -> None:
-    assert "c[1].json" == protection("C[1].json", files=["c[1].json"])
+    assert "C[1].json" == protection("c[1].JSON", files=["C[1].json"])
     assert protection("c1.json", files=["c[1].json"]) is None
     assert "infra/**" == protection("infra/x/y", ["infra/**"])
 

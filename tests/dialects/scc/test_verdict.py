@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from signoff.dialects.scc.contract import Check
+from signoff.dialects.scc.outcome import failure_of, failure_of_report, settled
 from signoff.dialects.scc.verdict import (
     FIELDS,
     FailClass,
     Failure,
     decode_verdict,
     encode_verdict,
-    failure_of,
-    failure_of_report,
     utc_of,
     verdict_document,
 )
@@ -66,6 +66,44 @@ def test_fail_class_vector_holds(case: dict[str, Any]) -> None:
 
     assert case["expect"]["fail_class"] == failure.fail_class.value
     assert case["expect"]["exit_code"] == failure.exit_code
+
+
+CHECK = Check(name="a", command="x", exit_code=3)
+
+
+@pytest.mark.parametrize(
+    ("status", "cause", "data", "fail_class"),
+    [
+        (Status.WARN, None, {"ended": "exited", "exit_code": 3}, "artifact_missing"),
+        (
+            Status.FAIL,
+            Cause.COMMAND_FAILED,
+            {"ended": "exited", "exit_code": 3},
+            "artifact_missing",
+        ),
+        (Status.FAIL, Cause.COMMAND_FAILED, {"ended": "exited", "exit_code": 0}, "command_failed"),
+        (
+            Status.FAIL,
+            Cause.COMMAND_FAILED,
+            {"ended": "exited", "exit_code": 3, "left_processes": 1},
+            "command_failed",
+        ),
+        (Status.FAIL, Cause.TIMED_OUT, {"ended": "timed_out"}, "timeout"),
+    ],
+)
+def test_missing_and_stale_evidence_is_told_apart_from_a_failed_command(
+    status: Status, cause: Cause | None, data: dict[str, Any], fail_class: str
+) -> None:
+    finding = settled(CHECK, Finding(status=status, detail="x", cause=cause, data=data))
+
+    assert finding.status is Status.FAIL
+    assert fail_class == failure_of(finding).fail_class.value
+
+
+def test_a_check_that_passed_is_settled_as_it_is() -> None:
+    finding = Finding(status=Status.PASS, detail="x", data={"ended": "exited", "exit_code": 3})
+
+    assert finding == settled(CHECK, finding)
 
 
 def test_every_cause_has_a_vector() -> None:

@@ -18,8 +18,6 @@ from msgspec import Struct
 from signoff.dialects.scc.shape import LIMITS, Object
 from signoff.errors import JSONError, VerdictRefused
 from signoff.jsonvalue import json_type, shown
-from signoff.model import Finding, Report
-from signoff.status import Cause, Outcome, Status
 from signoff.strictjson import loads
 
 __all__ = [
@@ -29,8 +27,6 @@ __all__ = [
     "VerdictDocument",
     "decode_verdict",
     "encode_verdict",
-    "failure_of",
-    "failure_of_report",
     "path_fault",
     "utc_of",
     "utc_text",
@@ -195,92 +191,6 @@ def path_fault(path: str) -> str | None:
     if not path or _UNSAFE.search(path):
         return f'"{shown(path)}" is no plain relative path'
     return None
-
-
-def failure_of_report(report: Report, *, strict: bool = False) -> Failure | None:
-    """
-    What a report is a FAIL for, None if it is a PASS.
-
-    Class and code come from the first blocker in contract order; under ``strict``
-    a warning is a blocker too.
-    """
-    results = {result.criterion: result.finding for result in report.results}
-    for blocker in report.verdict.blockers:
-        if blocker not in results:
-            return Failure(
-                fail_class=FailClass.VERIFIER_ERROR,
-                exit_code=125,
-                reason="there is no result",
-                criterion=blocker,
-            )
-    for result in report.results:
-        warned = strict and result.finding.status is Status.WARN
-        if result.criterion in report.verdict.blockers or warned:
-            failure = failure_of(result.finding)
-            return msgspec.structs.replace(failure, criterion=result.criterion)
-    if report.verdict.outcome is Outcome.PASSED and report.results:
-        return None
-    return Failure(fail_class=FailClass.VERIFIER_ERROR, exit_code=2, reason="nothing was judged")
-
-
-def failure_of(finding: Finding) -> Failure:
-    """
-    What a finding that does not hold is a FAIL for.
-
-    The exit code of a command is read from ``finding.data``: ``exit_code``, and
-    ``signal`` as a number; of a program that could not be started, 127 or 126.
-    """
-    fail_class = _CLASSES[finding.cause] if finding.cause else FailClass.UNKNOWN
-    data = finding.data if isinstance(finding.data, dict) else {}
-    return Failure(
-        fail_class=fail_class,
-        exit_code=_exit_code(fail_class, data),
-        reason=finding.detail,
-    )
-
-
-_CLASSES: Final = {
-    Cause.COMMAND_FAILED: FailClass.COMMAND_FAILED,
-    Cause.COMMAND_DENIED: FailClass.COMMAND_DENIED,
-    Cause.TIMED_OUT: FailClass.TIMEOUT,
-    Cause.OUTPUT_LIMIT: FailClass.COMMAND_FAILED,
-    Cause.NO_TESTS: FailClass.ARTIFACT_MISSING,
-    Cause.REPORT_MISMATCH: FailClass.UNKNOWN,
-    Cause.ISOLATION_UNAVAILABLE: FailClass.VERIFIER_ERROR,
-    Cause.BAD_OUTPUT: FailClass.UNKNOWN,
-    Cause.EVIDENCE_MISSING: FailClass.ARTIFACT_MISSING,
-    Cause.EVIDENCE_CORRUPT: FailClass.ARTIFACT_MISSING,
-    Cause.EVIDENCE_UNREACHABLE: FailClass.ARTIFACT_MISSING,
-    Cause.EVIDENCE_DENIED: FailClass.ARTIFACT_MISSING,
-    Cause.EVIDENCE_TIMED_OUT: FailClass.ARTIFACT_MISSING,
-    Cause.NOT_RECORDED: FailClass.ARTIFACT_MISSING,
-    Cause.NO_SUCH_VERIFIER: FailClass.VERIFIER_ERROR,
-    Cause.BAD_PARAMS: FailClass.VERIFIER_ERROR,
-    Cause.NOT_INSTALLED: FailClass.VERIFIER_ERROR,
-    Cause.VERIFIER_BROKE: FailClass.VERIFIER_ERROR,
-    Cause.NO_RESULT: FailClass.VERIFIER_ERROR,
-}
-_CODES: Final = {
-    FailClass.COMMAND_FAILED: 1,
-    FailClass.COMMAND_DENIED: 97,
-    FailClass.TIMEOUT: 124,
-    FailClass.VERIFIER_ERROR: 125,
-    FailClass.ARTIFACT_MISSING: 1,
-    FailClass.VERDICT_MISSING: 1,
-    FailClass.UNKNOWN: 1,
-}
-
-
-def _exit_code(fail_class: FailClass, data: Object) -> int:
-    code, signal = data.get("exit_code"), data.get("signal")
-    if fail_class is FailClass.COMMAND_FAILED:
-        if type(signal) is int and signal > 0:
-            return 128 + signal
-        if type(code) is int and code != 0:
-            return code
-    if fail_class is FailClass.VERIFIER_ERROR and type(code) is int and code in {2, 126, 127}:
-        return code
-    return _CODES[fail_class]
 
 
 def _consistent(value: Object, now: datetime) -> VerdictDocument:
