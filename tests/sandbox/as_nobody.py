@@ -32,7 +32,9 @@ def main(folder: str) -> None:
 
         hoard, missing = run(HOARD, Limits(memory_bytes=100 * 2**20, timeout_s=20))
         bomb, _ = run(FORK, Limits(processes=50, timeout_s=1))
-    print(hoard, bomb, "limits memory" in missing, "limits processes" in missing)  # noqa: T201
+    sys.stdout.write(
+        f"{hoard} {bomb} {'limits memory' in missing} {'limits processes' in missing}\n"
+    )
 
 
 if __name__ == "__main__":
