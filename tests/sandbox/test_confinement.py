@@ -104,6 +104,7 @@ def test_workspace_of_another_user_is_copied(level: Isolation, work: Path) -> No
 def test_live_workspace_is_changed(work: Path) -> None:
     with ran("L3", "sh", "-c", "echo x > file", workspace=str(work), live=True) as done:
         assert str(work) == done.workspace
+        assert "the command worked in the workspace itself" in done.missing
 
     assert "x\n" == (work / "file").read_text()
 

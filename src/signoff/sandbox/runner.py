@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from threading import Lock, get_ident
 from types import TracebackType
@@ -322,7 +322,7 @@ def _completed(
         stderr=err.captured(),
         left_processes=answer.left,
         isolation=way.level if started else None,
-        missing=(*answer.missing, *way.missing),
+        missing=(*answer.missing, *way.missing, *_weakened(command)),
         reason=answer.reason,
         workspace=workspace,
         release=release,
@@ -357,3 +357,11 @@ class _Release:
         if self._handle is not None:
             os.close(self._handle)
         self._give_back()
+
+
+def _weakened(command: Command) -> Iterator[str]:
+    """What a command was allowed that takes from what its level says, a sentence each."""
+    if command.inherit_env:
+        yield "the command was given signoff's environment"
+    if command.live:
+        yield "the command worked in the workspace itself"
