@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from signoff.contract import lock
 from signoff.engine import Engine
@@ -177,8 +178,6 @@ def test_output_that_is_not_kept_whole_cannot_hold(tmp_path: Path, workspace: Pa
     class Cutting(ScriptedRunner):
         def run(self, command: Any) -> Any:
             done = long.run(command)
-            from msgspec.structs import replace
-
             return replace(done, stdout=replace(done.stdout, size=10))
 
     asked = {"argv": ["x"], "stdout": [{"verifier": "not_empty"}]}
@@ -331,3 +330,17 @@ os._exit(3)
     if found.isolation != "L1":  # there the folder itself can be reached by its name
         assert "a\n" == (workspace / "a.txt").read_text()
         assert not (workspace / "new.txt").exists()
+
+
+def test_workspace_that_cannot_be_looked_at_is_an_error(tmp_path: Path, workspace: Path) -> None:
+    done = {"ended": "exited", "exit_code": 0, "isolation": "L1"}
+
+    class Losing(ScriptedRunner):
+        def run(self, command: Any) -> Any:
+            return replace(super().run(command), workspace=None)
+
+    runner: Any = Losing([done], tmp_path / "left")
+    asked = {"argv": ["x"], "expect_files": ["a.txt"]}
+    found = report_on(runner, workspace, asked).results[0].finding
+
+    assert (Status.ERROR, Cause.VERIFIER_BROKE) == (found.status, found.cause)
