@@ -159,7 +159,8 @@ def test_a_state_folder_that_is_a_link_is_not_followed(
     (workspace.root / ".signoff").symlink_to(outside)
 
     with pytest.raises(Exception, match="link"):
-        install(workspace, place_of(workspace, {}))
+        install(workspace, workspace.root / "elsewhere.sqlite3")
+
     assert [] == [*outside.iterdir()]
 
 

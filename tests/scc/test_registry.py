@@ -287,6 +287,15 @@ def test_a_dsn_that_is_none_is_refused(
         place_of(Workspace.at(tmp_path), env)
 
 
+@pytest.mark.parametrize("name", [".signoff", ".signoff/oids.sqlite3"])
+def test_a_registry_behind_a_link_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).symlink_to(tmp_path / "elsewhere")
+
+    with pytest.raises(DatabaseUnusable, match="symbolic link"):
+        place_of(Workspace.at(tmp_path), {})
+
+
 def test_a_password_is_in_no_text(server: Any) -> None:
     with open_registry(server.fresh()) as registry:
         assert "geheim" not in registry.name

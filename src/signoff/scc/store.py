@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from signoff.errors import DatabaseUnusable, NotGiven
+from signoff.jsonvalue import shown
 from signoff.ledger.database import open_database
 from signoff.scc.registry import OidRegistry
 from signoff.scc.workspace import Workspace
@@ -26,6 +27,7 @@ def place_of(workspace: Workspace, env: Mapping[str, str], *, dsn: str | None = 
 
     Raises:
         NotGiven: A DSN is demanded and none is given: it is empty.
+        DatabaseUnusable: A DSN is none, or the file is behind a link.
     """
     named = [("--dsn", dsn), *((name, env.get(name)) for name in VARIABLES)]
     for source, value in named:
@@ -36,7 +38,11 @@ def place_of(workspace: Workspace, env: Mapping[str, str], *, dsn: str | None = 
         if not value.startswith(SCHEMES):
             raise DatabaseUnusable(f"{source} must begin with postgresql://")
         return value
-    return workspace.root / FILE
+    place = workspace.root / FILE
+    for path in (place.parent, place):
+        if path.is_symlink():
+            raise DatabaseUnusable(f"{shown(str(path))}: is a symbolic link")
+    return place
 
 
 def open_registry(place: str | Path, *, may_write: bool = True) -> OidRegistry:

@@ -57,6 +57,22 @@ def test_a_placeholder_never_adds_an_argument(value: str) -> None:
     assert ("x", f"a{value}b", "y") == arguments("x a%TASK_CODE%b y", {"TASK_CODE": value})
 
 
+WORDS = ["env", "-i", "-u", "A=1", "nice", "-n", "5", "-5", "timeout", "-k", "xargs", "-I", "--",
+         "-", "git", "-C", "-c", "alias.x=push", "push", "sh", "-o", "-c", "rm", "-rf", "x", ""]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=8))
+def test_every_list_of_arguments_is_judged(argv: list[str]) -> None:
+    denial = CommandPolicy().denial(argv)
+
+    assert denial is None or denial
+    assert (
+        denial == CommandPolicy().denial(["env", *argv])
+        or argv[0][:1] in {"-", ""}
+        or "=" in argv[0]
+    )
+
+
 def test_a_denial_says_what_the_settings_may_allow() -> None:
     denial = CommandPolicy().denial(("env", "git", "push"))
 

@@ -197,6 +197,7 @@ def test_what_is_written_has_five_keys_and_reads_back() -> None:
         (Failure(fail_class=FailClass.TIMEOUT, exit_code=0), ["a"]),
         (Failure(fail_class=FailClass.VERDICT_MISSING, exit_code=1), ["a"]),
         (None, ["../a"]),
+        (None, ["a\udcff"]),
         (None, ["evidence/verdict.json"]),
     ],
 )

@@ -29,7 +29,7 @@ FIELDS: Final = (
 
 EXAMPLES: Final = """\b
 Examples:
-  signoff scc oid migrate --oid 01KGCV31W0C42YQHMVAT6FSR1H --path docs/b.md \\\\
+  signoff scc oid migrate --oid 01KGCV31W0C42YQHMVAT6FSR1H --path docs/b.md \\
       --reason "moved beside its schema" --actor ada
 """
 

@@ -29,7 +29,7 @@ __all__ = ["comma_separated", "command", "require_units"]
 EXAMPLES: Final = """\b
 Examples:
   signoff scc oid new --path docs/a.md --kind doc --layer CANON --primary-unit V.TESTS
-  signoff scc oid new --path a.json --kind contract --layer CONF \\\\
+  signoff scc oid new --path a.json --kind contract --layer CONF \\
       --primary-unit K.CONTRACT_DOC --tags K.SCHEMA,V.TESTS --stable-key contract:a
 """
 

@@ -37,7 +37,7 @@ FIELDS: Final = ("verdict", "fail_class", "exit_code", "evidence_paths", "genera
 AHEAD: Final = timedelta(minutes=5)
 
 _UTC: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(?:Z|\+00:00)", re.ASCII)
-_UNSAFE: Final = re.compile(r"\x00|\\|^/|^[A-Za-z]:|(?:^|/)(?:\.{0,2})(?:/|$)")
+_UNSAFE: Final = re.compile(r"[\x00\ud800-\udfff]|\\|^/|^[A-Za-z]:|(?:^|/)(?:\.{0,2})(?:/|$)")
 
 
 class FailClass(Enum):
@@ -145,6 +145,9 @@ def encode_verdict(document: VerdictDocument) -> bytes:
     Raises:
         VerdictRefused: No reader would accept them.
     """
+    for path in document.evidence_paths:
+        if (fault := path_fault(path)) is not None:
+            raise VerdictRefused(f"evidence_paths: {fault}")
     data = msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
     # The clock of the machine that reads is no fault of the document.
     decoded = decode_verdict(data, now=datetime.max.replace(tzinfo=UTC) - AHEAD, strict=True)
