@@ -31,7 +31,7 @@ class Warm(Free):
             code = 0
         except SystemExit as exc:
             code = _exit_code(exc.code)
-        except BaseException:  # noqa: BLE001 - as an interpreter does, and it ends right after
+        except (Exception, KeyboardInterrupt):  # noqa: BLE001 - as an interpreter does at its end
             traceback.print_exc()
         finally:
             _end(code)
