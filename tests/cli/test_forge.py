@@ -91,6 +91,13 @@ def test_row_41_json_is_the_python_list(tmp_path: Path) -> None:
     assert [*map(timeless, expected)] == [*map(timeless, called.json)]
 
 
+def test_row_41_the_warning_stands_whatever_runs(tmp_path: Path) -> None:
+    policy = {"verification_policy": {"verifier_ids": ["rag.citations"]}}
+    called = verify(tmp_path, contract={**CONTRACT, **policy}, made=None)
+
+    assert (1, "note: output not checked\n") == (called.code, called.err)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -85,6 +85,11 @@ def test_row_10_strict_policy_makes_unknown_keywords_fail() -> None:
     assert ("fail", "contract_invalid") == came_to(strict)
 
 
+def test_row_11_a_lone_surrogate_is_not_json() -> None:
+    assert ("fail", "not_json") == came_to(checked({"type": "string"}, "\ud800"))
+    assert ("fail", "not_json") == came_to(checked({"type": "object"}, {"\ud800": 1}))
+
+
 def test_row_11_without_the_engine_every_check_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jsonschema_rs", None)
     schema = {"type": "object", "description": "seen by nobody before"}

@@ -203,6 +203,11 @@ def test_what_is_no_json_is_refused() -> None:
         ContractSpec("t", retry_policy={"a": {1}})
 
 
+def test_a_value_of_no_json_type_is_named() -> None:
+    with pytest.raises(ContractFormatError, match="title: expected a string, got bytes"):
+        ContractSpec("t", title=b"x")  # type: ignore[arg-type]  # the point of the test
+
+
 def test_extensions_cannot_hide_a_field() -> None:
     with pytest.raises(ContractFormatError, match="extensions"):
         ContractSpec("t", extensions={"title": "x"})

@@ -60,6 +60,28 @@ def test_row_14_limits_that_are_none_are_refused(options: Any) -> None:
         PytestVerifier(["true"], **options)
 
 
+@pytest.mark.parametrize("name", ["required_tests", "protected_paths"])
+@pytest.mark.parametrize("value", ["tests", 3, [1]])
+def test_row_14_lists_of_texts_are_lists_of_texts(name: str, value: Any) -> None:
+    with pytest.raises(TypeError, match=name):
+        PytestVerifier(["true"], **{name: value})
+
+
+@pytest.mark.parametrize("options", [{"required_tests": ["a"]}, {"max_skipped": 0}], ids=str)
+def test_row_19_a_program_without_a_report_has_no_tests_to_demand(options: Any) -> None:
+    found = PytestVerifier([sys.executable, "-c", ""], **options).verify({}, {})
+
+    assert (VerificationStatus.FAIL, "no_report") == (found.status, found.evidence["failure_class"])
+
+
+def test_row_22_a_protected_path_that_is_no_file_starts_nothing(tmp_path: Path) -> None:
+    argv = [sys.executable, "-c", TOUCH, str(tmp_path / "ran")]
+    found = PytestVerifier(argv, cwd=tmp_path, protected_paths=(".",)).verify({}, {})
+
+    assert "tampered" == found.evidence["failure_class"]
+    assert [] == [*tmp_path.iterdir()]
+
+
 def test_row_14_text_for_a_shell_is_one_argument(tmp_path: Path) -> None:
     program = "import json, sys; print(json.dumps(sys.argv[1:]))"
     argv = [sys.executable, "-c", program, "; touch x", "$(touch y)", "*"]

@@ -14,7 +14,7 @@ from signoff.forge import (
     default_registry,
     verify_task_result,
 )
-from signoff.model import Finding, Subject
+from signoff.model import Finding, Subject, passed
 from signoff.registry import Check, verifier
 from signoff.verifiers.count_between import count_between
 from signoff.verifiers.json_object import json_object
@@ -115,6 +115,20 @@ def test_a_verifier_of_the_core_judges_json_alone(made: Any, failure: str, statu
     (found,) = verify_task_result(spec_of("is.object"), {}, made, registry=registry)
 
     assert (failure, status) == (found.evidence["failure_class"], found.evidence["core_status"])
+
+
+@verifier
+def looks() -> Check:
+    """It looks, and changes nothing."""
+    return lambda subject: passed(f"{subject.output}")
+
+
+def test_a_foreign_verifier_of_the_core_is_believed() -> None:
+    registry = VerifierRegistry()
+    registry.register("looks", looks)
+    (found,) = verify_task_result(spec_of("looks"), {}, {"a": 1}, registry=registry)
+
+    assert ("pass", "{'a': 1}") == (found.status, found.summary)
 
 
 def test_params_that_a_verifier_of_the_core_refuses_are_refused() -> None:

@@ -84,7 +84,18 @@ class Colour(Enum):
         {"deep": nested(62)},
         {True: 2, "true": 3, 1.5: 4, None: 5, (1, 2): 6, b"x": 7, Colour.RED: 8},
         {"big": 10**5_000, "small": -(10**5_000), "long": 2**64},
-        {"things": [Thing(), Thing, len, iter([]), Colour.RED, memoryview(b"x"), 1j]},
+        {
+            "things": [
+                Thing(),
+                Thing,
+                len,
+                iter([]),
+                Colour.RED,
+                memoryview(b"x"),
+                bytearray(b"x"),
+                1j,
+            ]
+        },
         {"set": {1, "1", None, (1, 2), frozenset({1})}},
         {"\ud800": "\udfff\ud83d\ude00"},
     ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Self
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -68,11 +68,6 @@ class Ran(Struct, frozen=True, kw_only=True):
     done: Completed
     read: Read
     timeout: float | None
-
-    @classmethod
-    def of(cls, argv: tuple[str, ...], done: Completed, read: Read, timeout: float | None) -> Self:
-        """The run of a command."""
-        return cls(argv=argv, done=done, read=read, timeout=timeout)
 
     @property
     def timed_out(self) -> bool:

@@ -144,7 +144,8 @@ class PytestVerifier(Struct, frozen=True):
                 limits=self._limits(),
             )
             with sandbox.requiring(self.isolation).run(command) as done:
-                return Ran.of(argv, done, report.read(), self.timeout), done
+                read = report.read()
+                return Ran(argv=argv, done=done, read=read, timeout=self.timeout), done
 
     def _limits(self) -> Limits:
         """The time, and the output; the seed's plain child process has no others."""
