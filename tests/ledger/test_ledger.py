@@ -180,6 +180,15 @@ def test_what_the_line_says_of_a_verdict_is_not_for_others_to_say(place: str, na
         ledger.record(GOOD, GOOD_BYTES, data={name: "x"})
 
 
+def test_foreign_contract_may_have_a_signature_of_its_own(place: str) -> None:
+    with sample.ledger(place) as ledger:
+        ledger.record(GOOD, GOOD_BYTES, signature="sha256:of-its-own")
+        (event,) = ledger.events()
+
+        assert "sha256:of-its-own" == event.signature
+        assert ledger.verify().intact
+
+
 def test_empty_type_is_refused(place: str) -> None:
     with sample.ledger(place) as ledger, pytest.raises(ValueError, match="type is empty"):
         ledger.append(Note(type="", contract_id="c", signature="s"))

@@ -92,6 +92,27 @@ def test_report_changed_with_its_digest_and_columns_shows_by_the_line(filled: st
     assert (3, "the report is not the one that was recorded") == first_fault(filled)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        (b'"outcome":"passed"', b'"outcome":"failed"', "outcome"),
+        (b'"outputDigest":"sha256:', b'"outputDigest":"sha256:0', "outputDigest"),
+        (b'"contractId":"sample"', b'"contractId":"easier"', "contract_id"),
+    ],
+)
+def test_last_line_that_says_otherwise_than_its_report_shows(
+    place: str, old: bytes, new: bytes, named: str
+) -> None:
+    with sample.ledger(place) as ledger:
+        ledger.record(sample.GOOD, GOOD_BYTES)
+    forged = line(place, 1).replace(old, new)
+    tamper(place, "UPDATE ledger_events SET line = ? WHERE seq = 1", values=(forged,))
+    if named == "contract_id":
+        tamper(place, "UPDATE ledger_events SET contract_id = 'easier' WHERE seq = 1")
+
+    assert (1, f"{named} of the event is not that of the report") == first_fault(place)
+
+
 def test_changed_line_shows_at_the_next(filled: str) -> None:
     forged = line(filled, 1).replace(b'"first":true', b'"first":false')
     tamper(filled, "UPDATE ledger_events SET line = ? WHERE seq = 1", values=(forged,))

@@ -103,6 +103,7 @@ class Ledger:
         subject: str = "",
         run: str = "",
         type: str = VERIFIED,
+        signature: str | None = None,
         data: Mapping[str, JSON] | None = None,
         also: Sequence[Note] = (),
     ) -> Head:
@@ -115,6 +116,8 @@ class Ledger:
             subject: Name for all verdicts of one task, so that they are found together.
             run: Where the run directory is.
             type: Of the event.
+            signature: Of the event, where the contract is a foreign one with a signature of its
+                own; its digest when None.
             data: What the event says besides outcome and digests.
             also: Events that follow it, in the same transaction.
 
@@ -133,7 +136,7 @@ class Ledger:
         verdict = draft(
             type,
             contract_id=report.contract_id,
-            signature=report.contract_digest,
+            signature=report.contract_digest if signature is None else signature,
             data=announcement(row, subject=subject, run=run, more=data or {}),
             at=self._clock(),
         )
