@@ -25,6 +25,8 @@ from tests.ledger import postgres_server
 __all__ = ["ROWS"]
 
 WRITERS: Final = 64
+# Of each writer in one call, so that most of them come back while others are written.
+TIMES: Final = 4
 BATCH: Final = 512
 SETTINGS: Final = ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL")
 # The tables of the ledger, and a line of the length of its lines: the same bytes to be kept.
@@ -174,7 +176,7 @@ class Crowd:
             self._barrier.wait()
             if self._ends:
                 return
-            for _ in range(self._loops):
+            for _ in range(self._loops * TIMES):
                 self._work()
             self._barrier.wait()
 
@@ -229,7 +231,7 @@ def _row(name: str, ours: str, peer: str, *, writers: int, aim: float | None = N
         peer=f"rows inserted into {kinds[peer]}, {how}",
         prepare=lambda: _pair(writers=writers, ours=ours, peer=peer),
         aim=aim,
-        note=f"{writers} durable verdicts a call" if writers > 1 else "one durable verdict a call",
+        note=f"{writers * TIMES if writers > 1 else 1} durable verdicts a call",
     )
 
 
