@@ -47,13 +47,17 @@ class Group(Generic[Entry, Answer]):
             Exception: Whatever the writing raised; then it was not written.
         """
         ticket = _Ticket(entry)
+        woken: threading.Lock | None = None
         with self._lock:
             self._waiting.append(ticket)
-            ticket.leads = not self._busy
-            self._busy = True
+            if self._busy:
+                woken = ticket.woken = threading.Lock()
+                woken.acquire()
+            else:
+                self._busy = ticket.leads = True
         try:
-            if not ticket.leads:
-                ticket.woken.acquire()
+            if woken is not None:
+                woken.acquire()
             if ticket.leads:
                 self._lead(ticket)
         finally:
@@ -93,7 +97,7 @@ class Group(Generic[Entry, Answer]):
             self._busy = bool(self._waiting)
             if self._waiting:
                 self._waiting[0].leads = True
-                self._waiting[0].woken.release()
+                self._waiting[0].wake()
 
     def _leave(self, ticket: _Ticket) -> None:
         """Whoever was interrupted while waiting leaves nobody waiting for them."""
@@ -111,8 +115,7 @@ class _Ticket:
 
     def __init__(self, entry: Any) -> None:
         self.entry = entry
-        self.woken = threading.Lock()
-        self.woken.acquire()
+        self.woken: threading.Lock | None = None
         self.leads = False
         self.ended = False
         self.answer: Any = None
@@ -120,4 +123,9 @@ class _Ticket:
 
     def end(self, answer: Any, error: Exception | None) -> None:
         self.answer, self.error, self.ended = answer, error, True
-        self.woken.release()
+        self.wake()
+
+    def wake(self) -> None:
+        # Whoever came first waits for nobody.
+        if self.woken is not None:
+            self.woken.release()
