@@ -14,11 +14,13 @@ from pathlib import Path
 import pytest
 
 from signoff.sandbox import Sandbox
-from signoff.sandbox.command import Ended
+from signoff.sandbox.command import Command, Ended
+from signoff.sandbox.supervisor.kinship import descendants, is_alive
 from tests.sandbox.attacks import LATEST_S, MARK, Marked, eventually
 from tests.sandbox.attacks import marked as left_with
 
-RUNS = Path(__file__).with_name("endless_commands.py")
+ROOT = Path(__file__).parents[2]
+RUNS = (sys.executable, "-m", "tests.sandbox.endless_commands")
 ESCAPE = """
 import os, sys, time
 if os.fork():
@@ -133,6 +135,21 @@ def test_a_command_goes_on_when_the_keeper_is_killed(plain: Marked) -> None:
     assert (Ended.EXITED, b"fine\n") == (done.ended, done.stdout.head)
 
 
+@pytest.mark.parametrize("before", [0, 1, 5])
+def test_a_guardian_that_waits_ends_with_the_keeper(before: int) -> None:
+    with Sandbox(level="L1") as sandbox:
+        for _ in range(before):
+            sandbox.run(Command(argv=("true",)))
+        keeper = sandbox._house.keeper().pid
+
+        assert eventually(lambda: bool(descendants(keeper)))
+
+        waiting = [process.pid for process in descendants(keeper)]
+        os.kill(keeper, signal.SIGKILL)
+
+        assert eventually(lambda: not any(map(is_alive, waiting)))
+
+
 def test_a_killed_keeper_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     with Sandbox(level="L1") as sandbox:
@@ -148,10 +165,9 @@ def _kill_at_random(level: str, folder: Path, kills: int) -> None:
     for _ in range(kills):
         mark = secrets.token_hex(8)
         env = os.environ | {MARK: mark, "TMPDIR": str(folder)}
-        argv = [sys.executable, str(RUNS), level]
-        with subprocess.Popen(argv, env=env, stdout=subprocess.PIPE) as signoff:
+        with subprocess.Popen([*RUNS, level], cwd=ROOT, env=env, stdout=subprocess.PIPE) as signoff:
             assert signoff.stdout is not None
-            signoff.stdout.read(1)
+            assert b"." == signoff.stdout.read(1)
             time.sleep(chance.uniform(0, 0.3))
             signoff.kill()
 
@@ -190,7 +206,7 @@ def test_an_interpreter_that_ends_without_closing_is_cleaned_up_after(tmp_path: 
     mark = secrets.token_hex(8)
     env = os.environ | {MARK: mark, "TMPDIR": str(tmp_path)}
     done = subprocess.run(
-        [sys.executable, str(RUNS), "L1", "once"], env=env, check=False, capture_output=True
+        [*RUNS, "L1", "once"], cwd=ROOT, env=env, check=False, capture_output=True
     )
 
     assert (0, b"") == (done.returncode, done.stderr)

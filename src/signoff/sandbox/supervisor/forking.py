@@ -21,6 +21,8 @@ from signoff.sandbox.supervisor.wire import answer, receive_handles, send_handle
 
 __all__ = ["keep"]
 
+FIRST_HANDLE: Final = 3
+"""What is open beyond the standard three is not ours."""
 HIGHEST_HANDLE: Final = 2**20
 LOOK_S: Final = 0.1
 HUNG_S: Final = 0.2
@@ -40,7 +42,7 @@ def keep(signoff: int, folder: str, control: int = 0) -> None:
         folder: Where everything temporary goes; made here, and removed in the end.
         control: Handle of the socket on which signoff asks.
     """
-    os.closerange(control + 1, HIGHEST_HANDLE)
+    os.closerange(FIRST_HANDLE, HIGHEST_HANDLE)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
