@@ -17,8 +17,8 @@ from signoff.ledger.line import FIRST_PREV, broken, digest_of, draft, read_line
 from tests.ledger import sample_ledger as sample
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6)
-scalars = st.none() | st.booleans() | st.integers(-(10**20), 10**20) | texts
-scalars |= st.floats(allow_nan=False, allow_infinity=False)
+floats = st.floats(allow_nan=False, allow_infinity=False)
+scalars = st.none() | st.booleans() | st.integers(-(10**20), 10**20) | texts | floats
 values = st.recursive(
     scalars,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
