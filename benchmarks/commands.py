@@ -116,9 +116,9 @@ def _growth(sandbox: Sandbox) -> float:
         os._exit(0)
     os.close(writer)
     with os.fdopen(reader) as pipe:
-        grown = float(pipe.read())
+        said = pipe.read()
     os.waitpid(child, 0)
-    return grown
+    return float(said)
 
 
 def _capture() -> Pair:

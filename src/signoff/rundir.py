@@ -36,7 +36,7 @@ from signoff.record import (
 )
 from signoff.strictjson import Limits
 
-__all__ = ["Run", "RunDirectory", "begin_run", "read_run"]
+__all__ = ["EVIDENCE", "Run", "RunDirectory", "begin_run", "read_run"]
 
 VERDICT: Final = "verdict.json"
 EVIDENCE: Final = "evidence"

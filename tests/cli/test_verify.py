@@ -397,3 +397,16 @@ def test_long_and_hostile_values_are_one_short_safe_line(folder: Path) -> None:
     assert "\x1b" not in called.out
     assert "\u202e" not in called.out
     assert max(map(len, called.out.splitlines())) < 300
+
+
+def test_what_a_command_printed_last_is_shown(tmp_path: Path) -> None:
+    argv = ["python3", "-c", "import sys; print('so far'); sys.exit('no such table')"]
+    criterion = {"id": "boom", "verifier": "command", "params": {"argv": argv}}
+    contract = wrote(tmp_path, "c.json", json.dumps({"id": "c", "criteria": [criterion]}))
+    (tmp_path / "work").mkdir()
+    for more in ((), ("--out", str(tmp_path / "run"))):
+        called = call("verify", contract, "--workspace", str(tmp_path / "work"), *more)
+
+        assert 1 == called.code
+        assert "stdout    so far" in called.out
+        assert "stderr    no such table" in called.out

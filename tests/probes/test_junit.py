@@ -132,7 +132,8 @@ def test_command_that_does_not_end_by_itself(sandbox: Sandbox, tmp_path: Path) -
         absent.detail,
         absent.status,
     )
-    assert None is absent.isolation is absent.assurance
+    assert absent.isolation is None
+    assert absent.assurance is None
 
 
 def test_report_and_folder_lie_below_the_workspace(sandbox: Sandbox, tmp_path: Path) -> None:

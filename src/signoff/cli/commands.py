@@ -22,13 +22,13 @@ COMMANDS: Final = {
     "lock": "Make a contract binding, or list every fault in it.",
     "verify": "Judge an output by a contract.",
     "gate": "Judge a run directory again, trusting nothing in it.",
-    "ledger": "Show what a ledger holds, and whether it is intact.",
+    "ledger": "Show what a ledger holds, and whether it is what was written.",
     "verifiers": "List the verifiers, or explain one.",
     "config": "Show what is in force, and from where.",
     "diff": "Show what changed between two contracts.",
     "forge": "Verify a forge task's input and output by its contract.",
     "scc": "Keep OIDs and verdicts as SCC workspaces do.",
-    "sandbox": "Show what isolation there is, or run a command in it.",
+    "sandbox": "Show which isolation there is, or run one command in it.",
     "completion": "Print the completion script for a shell.",
 }
 

@@ -26,11 +26,12 @@ from signoff.cli.report_text import Shown, report_lines, verdict_line
 from signoff.cli.terminal import Terminal
 from signoff.document import parse_document, read_bytes
 from signoff.errors import DocumentError, RunUnreadable
+from signoff.evidence import DirectoryStore
 from signoff.gate import GateReport, gate_run
 from signoff.jsonvalue import shown
 from signoff.model import Contract
 from signoff.record import MAX_OUTPUT_BYTES
-from signoff.rundir import read_run
+from signoff.rundir import EVIDENCE, read_run
 from signoff.status import Outcome
 
 __all__ = ["command"]
@@ -152,7 +153,9 @@ def _print(
     if found.report is None or found.problems:
         _print_problems(terminal, found.problems, folder)
         return
-    for line in report_lines(found.report, contract, terminal.out, output=_recorded(folder)):
+    read = DirectoryStore(Path(folder) / EVIDENCE).read
+    output = _recorded(folder)
+    for line in report_lines(found.report, contract, terminal.out, output=output, read=read):
         terminal.out.line(line)
     for warning in found.report.warnings:
         terminal.note(shown(warning, MAX_PROBLEM))

@@ -69,9 +69,13 @@ def open_workspace(name: str) -> Path:
     return path
 
 
-def store_for(names: Collection[str]) -> EvidenceStore | None:
-    """A store that lasts as long as the command, where there is something to keep."""
-    if not names:
+def store_for(names: Collection[str], workspace: Path | None = None) -> EvidenceStore | None:
+    """
+    A store that lasts as long as the command, where there is something to keep.
+
+    In a workspace that may be what commands print, for the person who reads the report.
+    """
+    if not names and workspace is None:
         return None
     from signoff.evidence import MemoryStore  # only where there is evidence
 

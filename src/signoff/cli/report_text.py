@@ -2,7 +2,7 @@
 A report as a person reads it: one line a criterion, the verdict last.
 
 What does not hold is explained below its line: what it means, what was expected,
-where in the output, and what is there.
+where in the output, and what is there, or what the command printed last.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from signoff.cli.door import warned
 from signoff.cli.excerpt import excerpt, params_text
+from signoff.cli.printed import Reader, printed_lines
 from signoff.cli.terminal import Screen
 from signoff.document import Document
 from signoff.jsonvalue import MISSING, parse_pointer, resolve, shown
@@ -99,6 +100,7 @@ def report_lines(
     screen: Screen,
     *,
     output: Shown | None = None,
+    read: Reader | None = None,
     quiet: bool = False,
 ) -> Iterator[str]:
     """
@@ -109,6 +111,7 @@ def report_lines(
         contract: The contract it is about.
         screen: Gives colours and symbols.
         output: The output, for places and values in it.
+        read: Gives kept evidence by its digest, for what commands printed.
         quiet: Leave out what holds.
     """
     criteria = {criterion.id: criterion for criterion in contract.criteria}
@@ -121,6 +124,8 @@ def report_lines(
         yield f"{_mark(result, screen, words)} {name:<{width}}  {_detail(result, screen)}".rstrip()
         if not unread and result.finding.status not in {Status.PASS, Status.WARN, Status.SKIPPED}:
             yield from _explained(result, criteria[result.criterion], screen, output)
+            for stream, line in printed_lines(result.finding, read) if read else ():
+                yield _labelled(stream, line, screen)
     if unread and results:
         if output:
             yield _labelled("where", output.fault_place(results[0].finding.detail), screen)

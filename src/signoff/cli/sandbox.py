@@ -73,7 +73,7 @@ def command(
     as_json: bool,
 ) -> int:
     """
-    Show which isolation this machine gives, or run one command in it.
+    Show which isolation there is, or run one command in it.
 
     "check" runs something at each level and says what is missing and how to get
     it.  "run" runs the program behind "--" as checks run theirs: with an

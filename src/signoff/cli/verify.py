@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -14,6 +15,7 @@ from signoff.cli.commands import Command, FileName, json_option
 from signoff.cli.door import ending, strict_option
 from signoff.cli.exits import Exit, Refusal
 from signoff.cli.ledgers import ledger_options, record, require_ledger
+from signoff.cli.printed import Reader
 from signoff.cli.progress import Progress
 from signoff.cli.reading import open_contract, open_facts, open_output
 from signoff.cli.recording import EvidenceStore, open_workspace, record_evidence, store_for
@@ -89,6 +91,7 @@ class Judged(Struct, frozen=True, kw_only=True):
     data: bytes | None
     subject: Subject
     report: Report
+    store: EvidenceStore | None
 
 
 @click.command("verify", cls=Command, epilog=EXAMPLES)
@@ -236,7 +239,7 @@ def _judged(
     terminal: Terminal, request: Request, keeping: Keeping | None, sandbox: CommandRunner
 ) -> Judged:
     workspace = open_workspace(request.workspace) if request.workspace else None
-    store = keeping.store if keeping else store_for(request.evidence)
+    store = keeping.store if keeping else store_for(request.evidence, workspace)
     registry = request.choice.registry(workspace=workspace, store=store, sandbox=sandbox)
     contract = open_contract(request.contract, registry)
     if not request.quiet:
@@ -250,7 +253,7 @@ def _judged(
     subject = subject_of(data, text=request.text, limits=request.limits, **facts)
     report = _report(terminal, request, contract, subject, Engine(registry))
     report = replace(report, warnings=report.warnings + request.choice.warnings(workspace))
-    return Judged(contract=contract, data=data, subject=subject, report=report)
+    return Judged(contract=contract, data=data, subject=subject, report=report, store=store)
 
 
 def _limits(request: Request) -> Limits:
@@ -362,12 +365,23 @@ def _print(terminal: Terminal, request: Request, judged: Judged) -> None:
     if request.quiet and code is Exit.DONE:
         return
     output = _shown(request, judged)
-    for line in report_lines(report, contract, out, output=output, quiet=request.quiet):
+    read = _reader(request, judged)
+    for line in report_lines(report, contract, out, output=output, read=read, quiet=request.quiet):
         out.line(line)
     out.line(verdict_line(report, contract, out, strict=request.strict))
     if request.out and not request.quiet:
         folder, name = shown(request.out), shown(request.contract)
         terminal.note(f"{folder} holds the run; signoff gate {folder} --contract {name}")
+
+
+def _reader(request: Request, judged: Judged) -> Reader | None:
+    """What gives kept evidence; a run that is kept has closed its store by now."""
+    if request.out is None:
+        return judged.store.read if judged.store else None
+    from signoff.evidence import DirectoryStore  # only where a run is kept
+    from signoff.rundir import EVIDENCE  # likewise
+
+    return DirectoryStore(Path(request.out) / EVIDENCE).read
 
 
 def _shown(request: Request, judged: Judged) -> Shown:
