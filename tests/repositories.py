@@ -85,8 +85,9 @@ class Repo:
         return changed
 
 
-def judged(root: Path, params: dict[str, Any]) -> Finding:
+def judged(root: Path, params: dict[str, Any], **facts: Any) -> Finding:
     engine = Engine(PROBES)
     criteria = [{"id": "it", "verifier": "changes_within", "params": params}]
     locked = lock({"id": "c", "criteria": criteria}, engine.registry)
-    return engine.verify(locked, Subject(output=None, workspace=str(root))).results[0].finding
+    subject = Subject(output=None, workspace=str(root), **facts)
+    return engine.verify(locked, subject).results[0].finding

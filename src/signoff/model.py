@@ -218,6 +218,7 @@ class Subject(Struct, frozen=True, kw_only=True):
         tools: The calls of tools, in order; ``()`` when there were none.
         evidence: Evidence recorded with the work.
         workspace: Folder the work was done in.
+        base: Commit that the work started from.
         output_digest: Digest of the output's canonical form where it is known already.
         output_fault: Why the output's bytes are no JSON; every criterion then fails.
         output_depth: Levels that the output has at most, where that is known: its arrays and
@@ -231,6 +232,7 @@ class Subject(Struct, frozen=True, kw_only=True):
     tools: tuple[ToolCall, ...] | None = None
     evidence: tuple[Evidence, ...] | None = None
     workspace: str | None = None
+    base: str | None = None
     output_digest: str | None = None
     output_fault: str | None = None
     output_depth: int | None = None

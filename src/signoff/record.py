@@ -69,6 +69,7 @@ class Facts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
         elapsed_s: Seconds the work took.
         exit_code: Exit code of the work.
         tools: The calls of tools, in order.
+        base: Commit that the work started from.
         evidence: Evidence recorded with the work.
         limits: How the output was read, where that was not the default.
     """
@@ -77,6 +78,7 @@ class Facts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
     elapsed_s: float | None = None
     exit_code: int | None = None
     tools: tuple[ToolCall, ...] | None = None
+    base: str | None = None
     evidence: tuple[Evidence, ...] | None = None
     limits: Limits | None = None
 
@@ -210,6 +212,7 @@ def compose(
         elapsed_s=subject.elapsed_s,
         exit_code=subject.exit_code,
         tools=subject.tools,
+        base=subject.base,
         evidence=subject.evidence,
         limits=None if limits == _DEFAULT else limits,
     )
@@ -336,6 +339,7 @@ def _subject(files: Mapping[str, bytes], facts: Facts, limits: Limits) -> Subjec
         elapsed_s=facts.elapsed_s,
         exit_code=facts.exit_code,
         tools=facts.tools,
+        base=facts.base,
         evidence=facts.evidence,
     )
 

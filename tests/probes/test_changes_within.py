@@ -713,3 +713,32 @@ def test_nothing_is_left_behind(
     assert before == {
         path: stat.S_IFMT(path.lstat().st_mode) for path in (repo.root / ".git").rglob("*")
     }
+
+
+# -- the base that is recorded with the work --
+
+
+def test_base_that_is_recorded_with_the_work_counts_where_the_contract_names_none(
+    repo: Repo,
+) -> None:
+    base = repo.commit(a="1")
+    repo.commit(b="1")
+    finding = judged(repo.root, {"allowed": ["b"]}, base=base)
+
+    assert (Status.PASS, True) == (finding.status, data(finding)["base_pinned"])
+    assert base == data(finding)["base"]
+
+
+def test_base_of_the_contract_wins_over_a_recorded_one(repo: Repo) -> None:
+    base = repo.commit(a="1")
+    later = repo.commit(b="1")
+    finding = judged(repo.root, {"allowed": [], "base": base}, base=later)
+
+    assert "Not allowed: b" == finding.detail
+
+
+def test_recorded_base_that_is_not_there_is_inconclusive(repo: Repo) -> None:
+    repo.commit(a="1")
+    finding = judged(repo.root, {"allowed": ["**"]}, base="0" * 40)
+
+    assert Cause.EVIDENCE_UNREACHABLE is finding.cause

@@ -25,7 +25,7 @@ __all__ = ["open_contract", "open_facts", "open_output", "own_registry", "unread
 
 MAX_NAMES: Final = 1_000
 MAX_FACTS_BYTES: Final = 64 * 2**20
-FACTS: Final = ("elapsed_s", "exit_code", "tools", "input")
+FACTS: Final = ("elapsed_s", "exit_code", "tools", "base", "input")
 TOOL_FIELDS: Final = ("name", "status")
 
 
@@ -98,7 +98,7 @@ def open_facts(path: str) -> dict[str, Any]:
         f"{shown(path)} does not hold recorded facts",
         faults=map(document.placed, faults),
         source=document.source,
-        next_step="it is a JSON object with any of elapsed_s, exit_code, tools and input",
+        next_step="it is a JSON object with any of elapsed_s, exit_code, tools, base and input",
     )
 
 
@@ -166,6 +166,8 @@ def _fact_faults(value: Any) -> list[Fault]:
         faults.append(Fault("/elapsed_s", "elapsed_s must be number >= 0, in seconds"))
     if type(code) is not int:
         faults.append(Fault("/exit_code", "exit_code must be integer"))
+    if type(value.get("base", "")) is not str:
+        faults.append(Fault("/base", "base must be string, the commit that the work started from"))
     tools = value.get("tools", [])
     if type(tools) is not list:
         faults.append(Fault("/tools", f"tools must be array, got {json_type(tools)}"))

@@ -47,7 +47,7 @@ _ASSURANCES: Final[dict[Assurance, str]] = {
 }
 _NEXT: Final = {
     Cause.NOT_RECORDED: (
-        "record it: --facts FILE takes elapsed_s, exit_code, tools and input;"
+        "record it: --facts FILE takes elapsed_s, exit_code, tools, base and input;"
         " probes look at --workspace DIR and --evidence FILE"
     ),
     Cause.BAD_OUTPUT: "the output must be strict JSON; --text is for plain text",

@@ -144,7 +144,8 @@ def command(terminal: Terminal, /, **asked: Any) -> int:
     for standard input; it must be strict JSON, or plain text with --text.  It can
     be left out where the work lies in the folder of --workspace, on a copy of
     which commands run.  The file of --facts is a JSON object with any of elapsed_s
-    (seconds), exit_code, tools (a list of name and status) and input.
+    (seconds), exit_code, tools (a list of name and status), base (the commit that
+    the work started from) and input.
 
     Exit codes: 0 passed, 1 failed, 3 inconclusive, 2 the request was unusable,
     4 the verdict could not be written.

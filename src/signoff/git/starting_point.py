@@ -58,7 +58,7 @@ def _upstream(work: Opened) -> Base:
     for name in work.repository.upstreams():
         if found := work.repository.find(name):
             return Base(_left(work, found, name), name, is_pinned=False)
-    detail = "No base: params.base is absent, and the branch has no upstream."
+    detail = "No base: neither params.base nor a recorded one, and the branch has no upstream."
     raise NotJudged(inconclusive(detail, Cause.NOT_RECORDED))
 
 

@@ -67,7 +67,8 @@ def changes_within(
             nothing.
         forbidden: Globs of paths that may not, in whatever case they are written; they win.
         base: A full commit id is compared with as it is, of a branch or tag the merge base
-            with HEAD; when absent, the upstream's. Only an id cannot be moved by the work.
+            with HEAD; when absent, the one recorded with the work, else the upstream's. Only an
+            id cannot be moved by the work.
         max_files: How many paths may change.
         max_lines: How many lines may be added and removed, all files counting as text.
     """
@@ -75,7 +76,7 @@ def changes_within(
     def check(subject: Subject) -> Finding:
         root = workspace_of(subject, powers)
         with opened(os.path.abspath(root), Deadline.after(LIMIT_S)) as work:  # noqa: PTH100  links stay
-            since = base_of(work, base)
+            since = base_of(work, base if base is not None else subject.base)
             changes = changes_since(work, since.id)
             paths = [_text(change) for change in changes]
             denied = [path for path in paths if not _is_allowed(path, allowed, forbidden)]

@@ -183,6 +183,8 @@ export interface Facts {
   readonly exit_code?: number | null;
   /** The calls of tools, in order. */
   readonly tools?: readonly (ToolCall)[] | null;
+  /** Commit that the work started from. */
+  readonly base?: string | null;
   /** Evidence recorded with the work. */
   readonly evidence?: readonly (Evidence)[] | null;
   /** How the output was read, where that was not the default. */
