@@ -71,7 +71,9 @@ def subject_of(area: str, task_code: str) -> str:
 
 def run_data(run: WrittenRun) -> dict[str, Any]:
     """What the event of a run's verdict says of it; its files follow by ``written_notes``."""
-    return {KEY: {name: value for name, value in msgspec.structs.asdict(run).items() if name != "files"}}
+    facts = msgspec.structs.asdict(run)
+    del facts["files"]
+    return {KEY: facts}
 
 
 def written_notes(run_id: str, files: Mapping[str, str], *, contract_id: str = "") -> list[Note]:
