@@ -90,9 +90,7 @@ def command(
     return _ending(results, warnings, strict=strict)
 
 
-def _ending(
-    results: tuple[VerificationResult, ...], warnings: list[str], *, strict: bool
-) -> Exit:
+def _ending(results: tuple[VerificationResult, ...], warnings: list[str], *, strict: bool) -> Exit:
     overall = overall_status(results)
     if overall is VerificationStatus.FAIL:
         return Exit.FAILED
