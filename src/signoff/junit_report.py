@@ -84,15 +84,30 @@ class Case(Struct, frozen=True, kw_only=True):
         settles where the folders end and the classes begin; else the whole path is taken
         for the module's.
         """
+        return self._id_in_file or (
+            f"{self.classname.replace('.', '/')}.py::{self.name}" if self.classname else self.name
+        )
+
+    @property
+    def pytest_id_in_file(self) -> str:
+        """
+        The id that pytest itself prints, where ``file`` is known to be the test's own.
+
+        What disagrees with that gets an id that no test has: the dots of a classname
+        may stand for folders or for themselves.
+        """
+        return self._id_in_file or (f"{self.file}::{self.id}" if self.classname else self.name)
+
+    @property
+    def _id_in_file(self) -> str:
+        """The id, where the classname names the file; ``""`` where it does not."""
         module = self.file.removesuffix(".py").replace("\\", "/").replace("/", ".")
         if self.file and self.classname == module:
             return f"{self.file}::{self.name}"
         if self.file and self.classname.startswith(f"{module}."):
             inner = self.classname[len(module) + 1 :].replace(".", "::")
             return f"{self.file}::{inner}::{self.name}"
-        return (
-            f"{self.classname.replace('.', '/')}.py::{self.name}" if self.classname else self.name
-        )
+        return ""
 
 
 class Counts(Struct, frozen=True, kw_only=True):

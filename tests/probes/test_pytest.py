@@ -377,6 +377,56 @@ def test_failing_test_that_is_deselected_is_missed(suite: Suite) -> None:
     assert (Status.WARN, True) == (unnamed.status, "1 collected but not run" in unnamed.detail)
 
 
+HIDES = {"tests/conftest.py": "collect_ignore = ['test_a.py', 'sub/test_a.py']\n"}
+NAMED_ANEW = """
+def test_other(record_xml_attribute):
+    record_xml_attribute("classname", "tests.test_a")
+    record_xml_attribute("name", "test_one")
+    record_xml_attribute("file", "tests/test_a.py")
+    record_xml_attribute("noted", "yes")
+"""
+
+
+def test_test_that_takes_the_name_of_another_is_not_that_one(suite: Suite) -> None:
+    files = a(BAD) | HIDES | {"tests/test_b.py": NAMED_ANEW}
+    finding = suite.says(files)
+
+    assert "required_missing" == failure(finding)
+    assert suite.says({}, required_tests=["tests/test_b.py::test_other"]).status.holds
+
+
+@pytest.mark.parametrize(
+    ("required", "folder"),
+    [
+        ("tests/sub/test_a.py", "tests.sub"),
+        ("tests/sub/test_a.py", "tests/sub/test_a.py::test_one["),
+    ],
+)
+def test_file_whose_path_reads_like_the_id_of_a_test_is_not_that_one(
+    suite: Suite, required: str, folder: str
+) -> None:
+    files = {
+        required: BAD,
+        "tests/sub/conftest.py": "collect_ignore = ['test_a.py']\n",
+        "honest/test_first.py": PASSING,
+        f"{folder}/lent.py": PASSING,
+        f"{folder}/test_a.py": "from lent import test_one\n",
+    }
+    finding = suite.says(files, args=["honest", "."], required_tests=[f"{required}::test_one"])
+
+    assert "required_missing" == failure(finding)
+
+
+def test_test_that_is_written_in_another_file_has_the_id_that_pytest_prints(suite: Suite) -> None:
+    files = {
+        "tests/lent.py": f"{PASSING}class Given:\n    def test_in(self):\n        pass\n",
+        "tests/test_a.py": "from lent import *\nclass TestIt(Given):\n    pass\n",
+    }
+    required = ["tests/test_a.py::test_one", "tests/test_a.py::TestIt::test_in"]
+
+    assert Status.PASS is suite.says(files, required_tests=required).status
+
+
 def test_canary_that_is_deselected_is_missed(suite: Suite) -> None:
     conftest = (
         "import pytest\n@pytest.hookimpl(tryfirst=True)\ndef pytest_runtestloop(session):\n"

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from typing import Annotated, Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from signoff.command_finding import ARGUMENT, Folder, Timeout, runner_of
 from signoff.errors import ReportError
@@ -264,13 +265,13 @@ def _own(layout: Layout, report: JUnitReport) -> Iterator[Case]:
 def _ids(case: Case) -> Iterator[str]:
     """What a case may be called: its id, and the id of its test without the parameters."""
     yield _id(case)
-    test, bracket, _ = _id(case).partition("[")
-    if bracket:
-        yield test
+    name, bracket, _ = case.name.partition("[")
+    if bracket and name:
+        yield _id(replace(case, name=name))
 
 
 def _id(case: Case) -> str:
-    return case.pytest_id
+    return case.pytest_id_in_file
 
 
 def _failed(failure: Failure, detail: str) -> Finding:

@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 
 NO_PYTEST = 69  # EX_UNAVAILABLE; pytest itself never ends with it
 _READING = "importlib._bootstrap_external"
+_NAMING = frozenset({"classname", "file", "name"})
 
 
 class Observer:
@@ -72,6 +73,8 @@ class Observer:
         yield
         plugins = session.config.pluginmanager
         own = [item for item in session.items if item not in self._canaries]
+        for item in own:
+            item.location = (_file_of(item), *item.location[1:])
         session.items[:] = own + self._canaries
         session.testscollected = len(session.items)
         self._kept = len(own)
@@ -128,6 +131,39 @@ class Watcher:
         ]
 
 
+def _naming(pytest: Any) -> types.ModuleType:
+    """
+    A plug-in of pytest by which no test takes the name of another in the report.
+
+    What else a test says of itself is kept.
+    """
+
+    @pytest.fixture  # type: ignore[untyped-decorator]
+    def record_xml_attribute(
+        record_xml_attribute: Callable[[str, object], None],
+    ) -> Callable[[str, object], None]:
+        def record(name: str, value: object) -> None:
+            if name not in _NAMING:
+                record_xml_attribute(name, value)
+
+        return record
+
+    plugin = types.ModuleType("naming")
+    vars(plugin)["record_xml_attribute"] = record_xml_attribute
+    return plugin
+
+
+def _file_of(item: Any) -> str:
+    """
+    The file that a test stands in, as the report is to have it.
+
+    pytest gives the one that the function was written in, which may be another, and
+    then leaves only a classname, whose dots may stand for folders or for themselves.
+    """
+    path: str = os.path.relpath(item.path, item.config.rootpath)
+    return path.replace(os.sep, "/")
+
+
 def _executed(source: str, path: Path) -> types.ModuleType:
     made = types.ModuleType(path.stem)
     made.__file__ = str(path)
@@ -150,7 +186,7 @@ def run(spec: dict[str, Any]) -> int:
     pytest = _pytest()
     _distrust_bytecode(root, spec["bytecode"])
     observer = Observer(pytest, spec["canary"], root)
-    code = int(pytest.main(_arguments(spec, root), plugins=[observer]))
+    code = int(pytest.main(_arguments(spec, root), plugins=[observer, _naming(pytest)]))
     with open(spec["facts"], "w", encoding="utf-8") as file:  # noqa: PTH123  likewise
         json.dump(observer.facts(), file)
     return code
