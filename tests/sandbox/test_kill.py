@@ -10,11 +10,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from signoff.sandbox import Sandbox
-from signoff.sandbox.command import Command, Ended
+from signoff.sandbox.command import Command, Completed, Ended
 from signoff.sandbox.supervisor.kinship import descendants, is_alive
 from tests.sandbox.attacks import LATEST_S, MARK, Marked, eventually
 from tests.sandbox.attacks import marked as left_with
@@ -71,17 +72,25 @@ def test_double_fork_and_session_of_its_own(marked: Marked) -> None:
     assert not marked.left()
 
 
-def test_what_is_left_is_counted(plain: Marked) -> None:
+def test_what_is_left_is_counted(marked: Marked) -> None:
     program = "import os, time\nfor _ in range(3):\n    if not os.fork(): time.sleep(60)"
-    done = plain.run(program)
+    done = marked.run(program)
 
     assert (0, 3) == (done.exit_code, done.left_processes)
-    assert not plain.left()
+    assert not marked.left()
 
 
-def test_what_ends_with_its_parent_is_not_left(plain: Marked) -> None:
+@pytest.mark.parametrize("leaves", ["sleep 9 & sleep 8 & true", "(setsid sleep 9 & sleep 8 &)"])
+def test_what_a_short_command_leaves_is_counted(marked: Marked, leaves: str) -> None:
+    done = marked.sandbox.run(Command(argv=("sh", "-c", leaves), env={MARK: marked.mark}))
+
+    assert (Ended.EXITED, 0, 2) == (done.ended, done.exit_code, done.left_processes)
+    assert not marked.left()
+
+
+def test_what_ends_with_its_parent_is_not_left(marked: Marked) -> None:
     program = "import os\nr, w = os.pipe()\nif not os.fork():\n    os.close(w); os.read(r, 1)"
-    done = plain.run(program)
+    done = marked.run(program)
 
     assert (0, 0) == (done.exit_code, done.left_processes)
 
@@ -127,6 +136,29 @@ def test_guardian_and_keeper_are_killed(plain: Marked) -> None:
     assert Ended.BROKEN is done.ended
     assert eventually(lambda: not plain.left())
     assert 0 == plain.run("pass").exit_code
+
+
+def test_guardian_and_keeper_are_killed_where_there_are_no_control_groups(
+    marked: Marked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is contained is found by its mounts, at the latest when the sandbox is closed."""
+    if marked.sandbox._level != "L3":
+        pytest.skip("what is not contained can only be found by its control group")
+    monkeypatch.setattr("signoff.sandbox.running.places", list)
+    done = list[Completed]()
+    thread = Thread(target=lambda: done.append(marked.run("import time; time.sleep(60)")))
+    thread.start()
+    keeper = marked.sandbox._house.keeper().pid
+
+    assert eventually(lambda: bool(marked.left()))
+
+    for pid in (keeper, *(one.pid for one in descendants(keeper) if one.parent == keeper)):
+        os.kill(pid, signal.SIGKILL)
+    thread.join()
+    marked.sandbox.close()
+
+    assert [Ended.BROKEN] == [one.ended for one in done]
+    assert not marked.left()
 
 
 def test_a_command_goes_on_when_the_keeper_is_killed(plain: Marked) -> None:

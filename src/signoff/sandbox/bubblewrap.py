@@ -35,7 +35,8 @@ def options(settings: str, *, network: bool) -> list[str]:
     own = ["user", "ipc", "pid", "uts", "cgroup-try", *([] if network else ["net"])]
     return [
         *(f"--unshare-{namespace}" for namespace in own),
-        *("--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", HOST_NAME),
+        # it ends before what the command has left behind: the guardian counts that and kills it
+        *("--new-session", "--cap-drop", "ALL", "--hostname", HOST_NAME),
         *_system(),
         # root's user id may write settings of the kernel, whatever privileges are gone
         *("--proc", "/proc", "--remount-ro", "/proc"),

@@ -21,6 +21,7 @@ from signoff.sandbox.keeper import Keeper, KeeperBroken
 from signoff.sandbox.levels import LevelReport, Levels, Way
 from signoff.sandbox.running import Running, signal_name
 from signoff.sandbox.supervisor.abandoned import folder_name
+from signoff.sandbox.supervisor.contained import end_contained
 from signoff.sandbox.supervisor.removal import remove
 
 __all__ = ["Sandbox"]
@@ -271,7 +272,9 @@ class _House:
             keeper.close()
             self._abandoned.append(keeper.folder)
         for folder in self._abandoned:
-            remove(folder)  # where the keeper could not
+            if os.path.exists(folder):  # the keeper has been killed, and maybe guardians too
+                end_contained(folder)
+                remove(folder)
 
 
 class _Registered:

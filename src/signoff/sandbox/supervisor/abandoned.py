@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Final
 
+from signoff.sandbox.supervisor.contained import end_contained
 from signoff.sandbox.supervisor.kinship import can_see, is_alive
 from signoff.sandbox.supervisor.removal import remove
 
@@ -44,4 +45,5 @@ def remove_abandoned(parent: str) -> None:
         ours = name == folder_name(int(parts[2]), parts[3])
         path = f"{parent}/{name}"
         if ours and not is_alive(int(parts[2])) and os.lstat(path).st_uid == os.geteuid():
+            end_contained(path)
             remove(path)

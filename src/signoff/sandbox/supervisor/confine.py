@@ -6,6 +6,7 @@ import os
 from typing import Any, Final
 
 from signoff.sandbox.supervisor import kernel, landlock
+from signoff.sandbox.supervisor.kinship import Process
 from signoff.sandbox.supervisor.launch import Free, Launch, NotStarted
 from signoff.sandbox.supervisor.stage import Stage, can_be_lower
 from signoff.sandbox.supervisor.warm import Warm
@@ -137,6 +138,10 @@ class Wrapped(Free):
             return INNER_HOME
         below = os.path.relpath(launch.cwd, os.path.realpath(launch.workspace))
         return inner if below == "." else inner + b"/" + os.fsencode(below)
+
+    def is_own(self, process: Process) -> bool:
+        """True of the first process of the namespace, which adopts what is left in it."""
+        return process.parent == os.getpid()
 
     def ended(self, launch: Launch, facts: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002  the hook's signature
         """How the command itself has ended, from what bubblewrap made of it."""

@@ -285,7 +285,10 @@ class Guardian:
         wait = 0.001
         while reap(self.note):
             if time.monotonic() >= until:
-                return sum(process.runs for process in descendants(os.getpid()))
+                return sum(
+                    process.runs and not self.confinement.is_own(process)
+                    for process in descendants(os.getpid())
+                )
             time.sleep(wait)
             wait = min(wait * 2, 0.01)
         return 0

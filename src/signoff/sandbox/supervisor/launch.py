@@ -6,6 +6,8 @@ import errno
 import os
 from typing import Any
 
+from signoff.sandbox.supervisor.kinship import Process
+
 __all__ = ["Free", "Launch", "NotStarted"]
 
 
@@ -107,6 +109,10 @@ class Free:
 
     def started(self, launch: Launch, child: int) -> None:
         """In the guardian, once the program is being executed."""
+
+    def is_own(self, process: Process) -> bool:  # noqa: ARG002  the others look at it
+        """In the guardian, True of a process that keeps the command in, and is not one of it."""
+        return False
 
     def ended(self, launch: Launch, facts: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002  the others look at it
         """In the guardian, how a program that ended by itself has ended; nothing of it runs."""
