@@ -160,6 +160,8 @@ def test_what_cannot_be_started_is_told_alike(level: Isolation, work: Path) -> N
     (work / "plain").write_text("x")
     (work / "lost").write_text("#!/nowhere/at/all\n")
     (work / "lost").chmod(0o755)
+    (work / "odd").write_text("#! ./plain -x\n")
+    (work / "odd").chmod(0o755)
     endings = {
         ("no-such-program",): Ended.NOT_FOUND,
         ("./none",): Ended.NOT_FOUND,
@@ -167,6 +169,7 @@ def test_what_cannot_be_started_is_told_alike(level: Isolation, work: Path) -> N
         (f"{work}/none",): Ended.NOT_FOUND,
         ("./plain",): Ended.DENIED,
         ("./inner",): Ended.DENIED,
+        ("./odd",): Ended.DENIED,
     }
     for argv, ending in endings.items():
         with ran(level, *argv, workspace=str(work)) as done:
@@ -177,7 +180,8 @@ def test_what_cannot_be_started_is_told_alike(level: Isolation, work: Path) -> N
     with ran(level, "true", workspace=f"{work}/nowhere") as done:
         assert Ended.CWD_MISSING is done.ended
     with ran(level, "./lost", workspace=str(work)) as done:
-        assert done.ended in {Ended.NOT_FOUND, Ended.BROKEN}
+        missing = "the interpreter of './lost' is missing"
+        assert (Ended.NOT_FOUND, missing) == (done.ended, done.reason)
 
 
 @leveled

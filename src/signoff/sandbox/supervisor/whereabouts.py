@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+from typing import Final
 
 from signoff.sandbox.supervisor.launch import Launch
 
 __all__ = ["find_program"]
+
+MAX_LINE: Final = 256
+"""What the kernel reads of a script to find its interpreter."""
 
 
 def find_program(launch: Launch, workspace: str | None) -> None:
@@ -19,12 +23,12 @@ def find_program(launch: Launch, workspace: str | None) -> None:
     """
     program = launch.argv[0]
     if b"/" in program:
-        _judge(os.path.join(os.fsencode(launch.cwd), _seen(program, launch, workspace)))
+        _judge(program, launch, workspace)
         return
     denied: OSError | None = None
     for folder in launch.search:
         try:
-            _judge(_seen(folder, launch, workspace) + b"/" + program)
+            _judge(folder + b"/" + program, launch, workspace)
         except PermissionError as exc:
             denied = exc
         except OSError:
@@ -45,7 +49,29 @@ def _seen(path: bytes, launch: Launch, workspace: str | None) -> bytes:
     return path
 
 
-def _judge(path: bytes) -> None:
-    os.stat(path)
-    if not os.path.isfile(path) or not os.access(path, os.X_OK):
+def _judge(path: bytes, launch: Launch, workspace: str | None) -> None:
+    found = _check(path, launch, workspace)
+    if interpreter := _interpreter(found):
+        _check(interpreter, launch, workspace)
+
+
+def _check(path: bytes, launch: Launch, workspace: str | None) -> bytes:
+    found = os.path.join(os.fsencode(launch.cwd), _seen(path, launch, workspace))
+    os.stat(found)
+    if not os.path.isfile(found) or not os.access(found, os.X_OK):
         raise PermissionError(errno.EACCES, "")
+    return found
+
+
+def _interpreter(file: bytes) -> bytes | None:
+    """The program that the first line of a script names."""
+    try:
+        handle = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None  # what may be executed need not be readable
+    try:
+        line = os.read(handle, MAX_LINE).partition(b"\n")[0]
+    finally:
+        os.close(handle)
+    words = line[2:].split(None, 1) if line.startswith(b"#!") else []
+    return words[0] if words else None
