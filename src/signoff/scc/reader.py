@@ -9,7 +9,7 @@ through the handle that was opened.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,7 +28,7 @@ from signoff.folder import Folder, reason
 from signoff.jsonvalue import JSON, shown
 from signoff.strictjson import Limits, loads
 
-__all__ = ["Expected", "ReadVerdict", "read_verdict"]
+__all__ = ["Expected", "ReadVerdict", "read_candidate", "read_verdict"]
 
 MAX_VERDICT_BYTES: Final = LIMITS.max_bytes
 MAX_META_BYTES: Final = 64 * 2**20
@@ -106,8 +106,41 @@ def read_verdict(
         now: The reader's time; the clock's when None.
     """
     moment = now or datetime.now(UTC)
+    return _judged(
+        lambda: _read(Path(path), strict=strict, expected=expected or Expected(), now=moment)
+    )
+
+
+def read_candidate(
+    data: bytes,
+    root: str | os.PathLike[str],
+    *,
+    expected: Expected | None = None,
+    now: datetime | None = None,
+) -> ReadVerdict:
+    """
+    The verdict in bytes that are in no file yet; never raises for what is there.
+
+    Args:
+        data: The bytes.
+        root: Folder that the evidence lies in, absolute.
+        expected: What it must be about; then ``run_meta.json`` must say so.
+        now: The reader's time; the clock's when None.
+    """
+    moment = now or datetime.now(UTC)
+    wanted = expected or Expected()
+
+    def read() -> ReadVerdict:
+        document = decode_verdict(data, now=moment, strict=True)
+        return _accepted(document, Path(root).resolve(), wanted, None)
+
+    return _judged(read)
+
+
+def _judged(read: Callable[[], ReadVerdict]) -> ReadVerdict:
+    """What was read, or why there is nothing that counts."""
     try:
-        return _read(Path(path), strict=strict, expected=expected or Expected(), now=moment)
+        return read()
     except VerdictRefused as exc:
         problem = str(exc)
     except OSError as exc:
@@ -127,7 +160,13 @@ def _read(path: Path, *, strict: bool, expected: Expected, now: datetime) -> Rea
         pointer = None if in_run else _pointer(folder, path)
     # Without links in its name, so that no part of it can be exchanged unseen.
     place = path.parent.resolve()
-    root = _root(place, pointer, data)
+    return _accepted(document, _root(place, pointer, data), expected, pointer)
+
+
+def _accepted(
+    document: VerdictDocument, root: Path, expected: Expected, pointer: PointerDocument | None
+) -> ReadVerdict:
+    """What a document reads as whose evidence is in order and about what is expected."""
     _require_evidence(root, document)
     if pointer is not None:
         _require(pointer.task_id, expected.task_id, "the pointer is of another task")
