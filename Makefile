@@ -25,7 +25,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1	\2/p' Makefile | while IFS='	' read -r name text; do \
 		printf 'make %-10s %s\n' "$$name" "$$text"; done
 
-demo: $(RUNTIME) ## lock a contract, verify good and bad outputs, show the gate, an image, a service
+demo: $(RUNTIME) ## lock a contract, verify good and bad outputs, show the gate; code, an image, a service
 	@PATH="$(BIN):$$PATH" demo/run.sh
 
 test: $(DEV) ## the tests, save the long ones
@@ -50,7 +50,7 @@ clean: ## remove .venv, caches and reports
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(RUNTIME): $(METADATA) tools/setup-venv
-	@tools/setup-venv '$(PYTHON)' '$(VENV)' $(EDITABLE) '.[geo,http,image]'
+	@tools/setup-venv '$(PYTHON)' '$(VENV)' $(EDITABLE) '.[geo,http,image]' 'pytest>=8.3'
 	@touch $@
 
 # what the tests need includes what the demo needs

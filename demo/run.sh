@@ -1,13 +1,14 @@
 #!/bin/sh
-# Locks a contract, verifies a good and a bad output, asks the gate about both, and
-# judges an image and asks a service of this machine.
+# Locks a contract, verifies a good and a bad output, asks the gate about both, judges
+# code by running it, judges an image and asks a service of this machine.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 scratch=$(mktemp -d)
 service=
 trap 'rm -rf "$scratch"; [ -z "$service" ] || kill "$service" 2>/dev/null' EXIT
 cd "$scratch"
-cp "$here/contract.yaml" "$here/good.json" "$here/bad.json" "$here"/plate.* .
+cp "$here/contract.yaml" "$here/good.json" "$here/bad.json" "$here"/plate.* "$here/code.yaml" .
+cp -R "$here/slugs" .
 
 say() { printf '\n# %s\n' "$*"; }
 
@@ -36,6 +37,15 @@ expect 0 signoff gate good-run --contract contract.lock.json
 say "The same after somebody touched up the kept output:"
 sed 's/"minutes": 11/"minutes": 12/' good-run/output.json >touched && mv touched good-run/output.json
 expect 1 signoff gate good-run --contract contract.lock.json
+
+say "Code is judged by running it: in a sandbox, on a copy. An agent did what was asked:"
+expect 0 signoff lock code.yaml
+expect 0 signoff verify code.lock.json --workspace slugs
+say "Another did nothing, and wrote a file that ends every run of the tests with success:"
+printf 'def slug(title):\n    return title\n' >slugs/slug.py
+printf 'import os\n\nos._exit(0)\n' >slugs/conftest.py
+expect 0 python -m pytest slugs
+expect 1 signoff verify code.lock.json --workspace slugs
 
 # A service on a free port of this machine; it prints its address when it listens.
 python "$here/../examples/remote/service.py" 0 >address 2>service.log &
