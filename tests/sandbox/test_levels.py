@@ -7,8 +7,9 @@ import sys
 import pytest
 
 from signoff.model import Isolation
+from signoff.sandbox import Sandbox
 from signoff.sandbox.command import Captured, Command, Completed, Ended
-from signoff.sandbox.levels import Levels, Way
+from signoff.sandbox.levels import Levels, Undecided, Way
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the levels are Linux's")
 
@@ -111,3 +112,51 @@ def test_survey_has_every_level() -> None:
     assert [("L3", False), ("L2", False), ("L1", True)] == [
         (one.level, one.available) for one in reports
     ]
+
+
+PASSING = [
+    Completed(ended=Ended.CANCELLED),
+    Completed(ended=Ended.TIMED_OUT),
+    Completed(ended=Ended.SIGNALED, signal="SIGKILL"),
+    Completed(ended=Ended.BROKEN, reason="its guardian was killed", passing=True),
+    Completed(
+        ended=Ended.BROKEN,
+        stderr=Captured(head=b"bwrap: Creating new namespace failed: Cannot allocate memory\n"),
+    ),
+]
+
+
+@pytest.mark.parametrize("tried", PASSING)
+def test_attempt_that_was_disturbed_says_nothing_of_the_machine(tried: Completed) -> None:
+    """The command is not run at a lower level because of it; the next one may find the level."""
+    machine = Machine(("L2", False), ("L1", False))
+    machine.failed = tried
+    levels = Levels(machine, "/usr/bin/bwrap")
+
+    with pytest.raises(Undecided) as found:
+        levels.highest()
+
+    assert tried.ended is Ended.CANCELLED or found.value.completed.ended is Ended.BROKEN
+    assert not levels.report("L3").available
+
+    machine.ways = (("L3", True),)
+
+    assert Way(level="L3", namespace=True) == levels.highest()
+    assert levels.report("L3").available
+
+
+def test_attempt_that_broke_is_made_again_at_once() -> None:
+    machine = Machine(("L3", True))
+    broken = [PASSING[3]]
+    levels = Levels(lambda *tried: broken.pop() if broken else machine(*tried), "/usr/bin/bwrap")
+
+    assert Way(level="L3", namespace=True) == levels.highest()
+
+
+def test_command_that_is_cancelled_while_the_level_is_found_out_is_not_run() -> None:
+    with Sandbox(level="L1") as sandbox:
+        levels = sandbox._levels()
+        levels._attempt = lambda *_: PASSING[0]  # as if it came at that moment
+        done = sandbox.run(Command(argv=("true",)))
+
+    assert (Ended.CANCELLED, None) == (done.ended, done.isolation)

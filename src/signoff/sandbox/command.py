@@ -150,6 +150,7 @@ class Completed(Struct, frozen=True, kw_only=True):
         isolation: Level under which it ran; None when it was not started.
         missing: What the level should give and this machine does not, a sentence each.
         reason: Why it was not started, or how the sandbox broke, in one sentence; else ``""``.
+        passing: How it ended says nothing of the command or the machine: it may go well again.
         workspace: Folder that holds the workspace as the command left it, to read beneath
             until this is closed; None without one.
         release: Gives up the workspace as it was left.
@@ -167,6 +168,7 @@ class Completed(Struct, frozen=True, kw_only=True):
     reason: str = ""
     workspace: str | None = None
     release: Callable[[], None] | None = None
+    passing: bool = False
 
     def __enter__(self) -> Self:
         return self

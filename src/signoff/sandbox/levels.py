@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from signoff.jsonvalue import shown
 from signoff.model import Isolation
 from signoff.sandbox.command import Command, Completed, Ended, Limits
 
-__all__ = ["LevelReport", "Levels", "Way"]
+__all__ = ["LevelReport", "Levels", "Undecided", "Way"]
 
 HIGHEST_FIRST: Final[tuple[Isolation, ...]] = ("L3", "L2", "L1")
 NOTHING: Final = Command(argv=("/bin/sh", "-c", ":"), limits=Limits(timeout_s=20.0))
@@ -24,6 +25,13 @@ WORDS: Final = {
     "L2": "Landlock and a filter for system calls",
     "L1": "a session of its own, limits and a cleared environment",
 }
+# Endings and messages that come of the moment.
+PASSING: Final = frozenset(
+    (Ended.CANCELLED, Ended.TIMED_OUT, Ended.OUTPUT_LIMIT, Ended.MEMORY_LIMIT, Ended.DISK_LIMIT)
+)
+SHORTAGES: Final = tuple(
+    os.strerror(code) for code in (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+)
 # Settings that keep users from namespaces: file, value, what it says, what to do.
 SWITCHES: Final = (
     (
@@ -91,9 +99,31 @@ class LevelReport(Struct, frozen=True, kw_only=True):
     remedy: str = ""
 
 
+class Undecided(Exception):
+    """
+    What this machine gives could not be found out just now; next time it may be.
+
+    Args:
+        tried: How the attempt ended.
+    """
+
+    def __init__(self, tried: Completed) -> None:
+        reason = "what isolation this machine gives could not be found out"
+        super().__init__(reason)
+        said = tried.reason or _last_line(tried) or tried.ended.value
+        self.completed = Completed(
+            ended=Ended.CANCELLED if tried.ended is Ended.CANCELLED else Ended.BROKEN,
+            reason=f"{reason}: {said}",
+            passing=True,
+        )
+        """How a command ends for which it was to be found out."""
+
+
 class Levels:
     """
     The levels of this machine, each tried when it is first asked for, and once.
+
+    An attempt that something outside disturbs is not counted.
 
     Args:
         attempt: Runs a command in a given way.
@@ -109,7 +139,12 @@ class Levels:
         self._known = dict[Isolation, tuple[Way | None, LevelReport]]()
 
     def highest(self, wanted: Isolation | None = None) -> Way | None:
-        """The highest level, or the wanted one; None when that is not to be had."""
+        """
+        The highest level, or the wanted one; None when that is not to be had.
+
+        Raises:
+            Undecided: That could not be found out.
+        """
         missing = list[str]()
         for level in (wanted,) if wanted else HIGHEST_FIRST:
             way, report = self._tried("L1" if level == "L0" else level)
@@ -120,7 +155,10 @@ class Levels:
 
     def report(self, level: Isolation) -> LevelReport:
         """What is to be said about a level."""
-        return self._tried(level)[1]
+        try:
+            return self._tried(level)[1]
+        except Undecided as exc:
+            return _absent(level, exc.completed.reason, "try again")[1]
 
     def survey(self) -> tuple[LevelReport, ...]:
         """What is to be said about each, the highest first."""
@@ -146,13 +184,35 @@ class Levels:
             return _absent(level, "bubblewrap is not installed: there is no program bwrap", INSTALL)
         tried = Completed(ended=Ended.BROKEN)
         for namespace in (True, False) if level == "L3" else (False,):
-            tried = self._attempt(NOTHING, Way(level=level, namespace=namespace))
+            tried = self._attempted(Way(level=level, namespace=namespace))
             if tried.ended is Ended.EXITED and tried.exit_code == 0:
                 report = LevelReport(
                     level=level, means=WORDS[level], available=True, missing=tried.missing
                 )
                 return Way(level=level, namespace=namespace), report
         return _absent(level, *_why(level, tried))
+
+    def _attempted(self, way: Way) -> Completed:
+        tried = self._attempt(NOTHING, way)
+        if _is_passing(tried) and tried.ended is not Ended.CANCELLED:
+            tried = self._attempt(NOTHING, way)
+        if _is_passing(tried):
+            raise Undecided(tried)
+        return tried
+
+
+def _is_passing(tried: Completed) -> bool:
+    """True when something was in the way that says nothing of the machine."""
+    if tried.ended is Ended.SIGNALED:
+        return tried.signal == "SIGKILL"  # by whoever is short of memory
+    said = _last_line(tried)
+    return tried.passing or tried.ended in PASSING or any(text in said for text in SHORTAGES)
+
+
+def _last_line(tried: Completed) -> str:
+    """What was printed last as an error."""
+    said = os.fsdecode(tried.stderr.head).strip().rpartition("\n")[2]
+    return shown(said.removeprefix("bwrap: ")[:200])
 
 
 def _absent(level: Isolation, missing: str, remedy: str) -> tuple[None, LevelReport]:
@@ -168,8 +228,7 @@ def _absent(level: Isolation, missing: str, remedy: str) -> tuple[None, LevelRep
 
 def _why(level: Isolation, tried: Completed) -> tuple[str, str]:
     """What kept a program from running at a level, and what to do about it."""
-    said = os.fsdecode(tried.stderr.head).strip().rpartition("\n")[2]
-    said = shown(said.removeprefix("bwrap: ")[:200]) or tried.reason or tried.ended.value
+    said = _last_line(tried) or tried.reason or tried.ended.value
     if level == "L2":
         return said, LANDLOCK
     if level == "L1":

@@ -18,7 +18,7 @@ from signoff.sandbox.confinement import Confinement
 from signoff.sandbox.environment import check, environment, search_path
 from signoff.sandbox.folders import Folders
 from signoff.sandbox.keeper import Keeper, KeeperBroken
-from signoff.sandbox.levels import LevelReport, Levels, Way
+from signoff.sandbox.levels import LevelReport, Levels, Undecided, Way
 from signoff.sandbox.running import Running, signal_name
 from signoff.sandbox.supervisor.abandoned import folder_name
 from signoff.sandbox.supervisor.contained import end_contained
@@ -114,7 +114,10 @@ class Sandbox:
         if self._may_be_warm(command):
             return self._run(self._limited(command), WARM)
         levels = self._levels()
-        way = levels.highest(self._level)
+        try:
+            way = levels.highest(self._level)
+        except Undecided as exc:
+            return exc.completed
         got = way.level if way else "L0"
         if way is None or LEVELS.index(got) < LEVELS.index(self._min_isolation):
             wanted = max(self._level or "L1", self._min_isolation, key=LEVELS.index)
@@ -152,9 +155,10 @@ class Sandbox:
             with house.registered(running):
                 return _completed(running, command, way, lambda: house.folders.give_back(folder))
         except KeeperBroken as exc:
-            return Completed(ended=Ended.BROKEN, reason=str(exc))
+            return Completed(ended=Ended.BROKEN, reason=str(exc), passing=True)
         except OSError as exc:
-            return Completed(ended=Ended.BROKEN, reason=f"cannot run a command: {exc.strerror}")
+            reason = f"cannot run a command: {exc.strerror}"
+            return Completed(ended=Ended.BROKEN, reason=reason, passing=True)
 
     def _here(self) -> _House:
         """What runs the commands of this process; a fork of signoff gets its own."""
@@ -329,6 +333,7 @@ def _completed(
         reason=answer.reason,
         workspace=workspace,
         release=release,
+        passing=answer.passing,
     )
 
 

@@ -46,6 +46,11 @@ class _Answer(Struct, frozen=True, kw_only=True):
     elapsed_s: float = 0.0
     reason: str = ""
     missing: tuple[str, ...] = ()
+    passing: bool = False
+
+
+def _broken(reason: str) -> _Answer:
+    return _Answer(ended=Ended.BROKEN, reason=reason, passing=True)
 
 
 class Running:
@@ -162,7 +167,7 @@ class Running:
             self._ask_to_end(channel)
             if self._overdue(channel):
                 reason = "its guardian did not answer; all that ran in the sandbox was killed"
-                return _Answer(ended=Ended.BROKEN, reason=reason)
+                return _broken(reason)
 
     def _overdue(self, channel: socket) -> bool:
         """True when nobody answers any more, and everything has been killed for it."""
@@ -234,12 +239,11 @@ class Running:
             if self._cancelled:
                 return _Answer(ended=Ended.CANCELLED)
             self._end_orphans()
-            reason = "its guardian ended without a word"
-            return _Answer(ended=Ended.BROKEN, reason=reason)
+            return _broken("its guardian ended without a word")
         try:
             return msgspec.json.decode(line, type=_Answer)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            return _Answer(ended=Ended.BROKEN, reason="its guardian answered nonsense")
+            return _broken("its guardian answered nonsense")
 
     def _end_orphans(self) -> None:
         """A guardian killed with its keeper: what both were there for may still be found."""

@@ -202,8 +202,9 @@ class Keeper:
         if code:
             self.kill_orphans(pid)
             reason = f"its guardian ended with {code}" if code > 0 else "its guardian was killed"
+            facts = {"ended": "broken", "reason": reason, "passing": True}
             try:
-                channel.send(answer({"ended": "broken", "reason": reason}), MSG_NOSIGNAL)
+                channel.send(answer(facts), MSG_NOSIGNAL)
             except OSError:
                 pass  # signoff is gone
         channel.close()

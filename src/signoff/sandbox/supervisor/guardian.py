@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import signal
@@ -41,6 +42,9 @@ GRACE_S: Final = 0.1
 KILL_S: Final = 0.35
 """How long killing may take before signoff is told that something could not be killed."""
 PERSISTENCE_S: Final = 10.0
+
+PASSING: Final = {errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+"""Errors for want of something that there may be more of in a moment."""
 
 ENDINGS: Final = {b"o": "output_limit", b"": "cancelled"}
 """What signoff says to end a command; closing its side is a way of saying so too."""
@@ -149,7 +153,7 @@ class Guardian:
             self.facts = {"ended": "disk_limit", "reason": f"the workspace cannot be copied: {exc}"}
         except OSError as exc:
             reason = f"cannot prepare the command: {exc.strerror}: {exc.filename or ''}"
-            self.facts = {"ended": "broken", "reason": reason}
+            self.facts = {"ended": "broken", "reason": reason, "passing": exc.errno in PASSING}
         self.end()
         self.facts["elapsed_s"] = time.monotonic() - self.begin
         self.facts["missing"] = self.launch.missing
