@@ -13,6 +13,8 @@ __all__ = ["command"]
 EXAMPLES: Final = """\b
 Examples:
   signoff scc init                  scripts, verdict schema, settings, registry
+  signoff scc check                 the phase-4 checks
+  signoff scc verdict --case basic  guard and triplet
   signoff scc oid new --path docs/a.md --kind doc --layer CANON --primary-unit V.TESTS
   signoff scc oid validate          every document has its OID
 """
@@ -22,6 +24,8 @@ class _Scc(Subcommands):
     MODULE = "signoff.cli.scc_commands"
     TABLE: ClassVar = {
         "init": "Install SCC in a workspace.",
+        "check": "Run the phase-4 checks of a workspace.",
+        "verdict": "Judge triplet and verdicts from disk.",
         "oid": "Mint, show, change and validate OIDs.",
     }
 

@@ -26,10 +26,11 @@ from signoff.scc.triplet import (
 )
 from signoff.scc.written import WrittenRun
 
-__all__ = ["Filed", "evidence", "report", "selftest"]
+__all__ = ["Filed", "evidence", "report", "selftest", "task_code_of"]
 
 _ABSOLUTE: Final = re.compile(r"[/\\]|[A-Za-z]:")
 _NAME: Final = re.compile(r"REPORT__(.+)__([0-9]{8})\.md", re.DOTALL)
+_LIKE: Final = re.compile(r"REPORT__(.+?)(?:__.*|\..*)?", re.DOTALL | re.IGNORECASE)
 _HOLDS: Final = frozenset(("pass", "warn"))
 
 
@@ -104,6 +105,12 @@ class Filed:
             # Another TaskCode may begin like this one.
             if named.casefold() == self.task_code.casefold():
                 yield f"{folder}/{name}"
+
+
+def task_code_of(name: str) -> str:
+    """The TaskCode of whose report a file has the name, ``""`` of none."""
+    found = _NAME.fullmatch(name) or _LIKE.fullmatch(name)
+    return found[1] if found is not None else ""
 
 
 def report(filed: Filed, run_id: str, verdict: ReadVerdict | None) -> Iterator[GuardFinding]:
