@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shutil
 from importlib import import_module
@@ -14,6 +16,7 @@ import pytest
 from signoff.cli.commands import COMMANDS, Commands
 from signoff.document import parse_yaml
 from signoff.status import Cause, Status
+from tests.sandbox.confined import need
 from tests.test_docs import ROOT, Session, blocks
 
 DOCS = ROOT / "docs"
@@ -154,10 +157,13 @@ def test_page_shows_the_workflow() -> None:
 
 
 def test_workflow_has_few_rights_and_pinned_actions() -> None:
-    steps = workflow()["jobs"]["gate"]["steps"]
+    jobs = workflow()["jobs"]
+    steps = [step for job in jobs.values() for step in job["steps"]]
     used = [step["uses"] for step in steps if "uses" in step]
 
     assert {"contents": "read"} == workflow()["permissions"]
+    assert "secrets" not in WORKFLOW.read_text("utf-8")
+    assert [] == [name for name, job in jobs.items() if "permissions" in job or "env" in job]
     assert used
     assert [] == [one for one in used if not re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40}", one)]
     assert all(
@@ -179,9 +185,9 @@ def prepared(folder: Path) -> Session:
     return session
 
 
-def judged(session: Session) -> int:
-    """The exit code of the last step, run as a runner runs it."""
-    script = workflow()["jobs"]["gate"]["steps"][-1]["run"]
+def judged(session: Session, job: str = "gate") -> int:
+    """The exit code of a job's last step, run as a runner runs it."""
+    script = workflow()["jobs"][job]["steps"][-1]["run"]
     (session.folder / "step.sh").write_text(script)
     session.run("bash --noprofile --norc -eo pipefail step.sh")
     return session.exit_code
@@ -219,3 +225,62 @@ def test_workflow_judges(trick: str, code: int, tmp_path: Path) -> None:
     assert 0 == session.exit_code
 
     assert code == judged(session)
+
+
+# -- the job that judges code --
+
+SLUGS = """\
+id: slugs
+criteria:
+  - id: tests
+    verifier: pytest
+    params: {required_tests: ["test_slug.py::test_words_are_joined"], max_skipped: 0}
+  - id: scope
+    verifier: changes_within
+    params: {base: refs/remotes/origin/main, allowed: [slug.py]}
+"""
+IDENTITY = [f"GIT_{who}_{what}" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")]
+WORKS = 'echo \'def slug(title): return title.strip().lower().replace(" ", "-")\' > slug.py'
+COMMIT = "git add . && git commit -q -m work"
+
+
+def proposed(folder: Path, work: str) -> Session:
+    """A runner at the last step: a contract in the base, and a clone of the pull request's head."""
+    session = Session(folder)
+    session.env |= workflow()["env"] | {
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "RUNNER_TEMP": str(folder / "runner"),
+        **dict.fromkeys(IDENTITY, "work@shop.example"),
+    }
+    (folder / "runner").mkdir()
+    (session.folder / "code.yaml").write_text(SLUGS, "utf-8")
+    for command in (
+        "mkdir base && signoff lock code.yaml -o base/code.lock.json",
+        f"git init -q -b main slugs && cd slugs && echo > slug.py && {COMMIT}",
+        f"cd slugs && git checkout -q -b proposed && {work} && {COMMIT}",
+        "git clone -q --no-checkout slugs head && cd head && git checkout -q origin/proposed",
+    ):
+        shown = session.run(command)
+        assert 0 == session.exit_code, shown
+    return session
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="a runner's shell is bash")
+@pytest.mark.parametrize(
+    ("work", "blockers"),
+    [
+        (WORKS, []),
+        ("echo 'def slug(title): return title' > slug.py", ["tests"]),
+        (f"{WORKS} && printf 'import os\\nos._exit(0)\\n' > conftest.py", ["tests", "scope"]),
+        (f"echo > other.py && {COMMIT} && git tag origin/main && {WORKS}", ["scope"]),
+    ],
+    ids=["honest", "not done", "ends the tests", "moves the base"],
+)
+def test_workflow_judges_code(work: str, blockers: list[str], tmp_path: Path) -> None:
+    need("L3")
+    session = proposed(tmp_path, work)
+
+    assert bool(blockers) == judged(session, "code")
+    verdict = json.loads((tmp_path / "runner" / "signoff-run" / "verdict.json").read_bytes())
+    assert blockers == verdict["blockers"]
