@@ -24,6 +24,7 @@ class _Scc(Subcommands):
     MODULE = "signoff.cli.scc_commands"
     TABLE: ClassVar = {
         "init": "Install SCC in a workspace.",
+        "run": "Judge a workspace by a contract, and publish the verdict.",
         "check": "Run the phase-4 checks of a workspace.",
         "verdict": "Judge triplet and verdicts from disk.",
         "oid": "Mint, show, change and validate OIDs.",

@@ -50,7 +50,9 @@ class Locks:
             LockHeld: Another run has one; what was held before is still held.
             OSError: A lock cannot be made.
         """
-        fresh = sorted({*wanted} - self._held.keys())
+        # Names that differ in case alone have one folder on some disks, so they have one lock.
+        names = {(area.lower(), name.lower()) for area, name in wanted}
+        fresh = sorted(names - self._held.keys())
         for area, name in fresh:
             handle = self._opened(area, name)
             try:
@@ -72,7 +74,6 @@ class Locks:
     def _opened(self, area: str, name: str) -> int:
         with ExitStack() as stack:
             folder = stack.enter_context(Folder.open(self._workspace.root))
-            # Names that differ in case alone have one folder on some disks, so they have one lock.
-            for part in (*LOCKS.split("/"), area.lower()):
+            for part in (*LOCKS.split("/"), area):
                 folder = stack.enter_context(folder.child(part, create=True))
-            return os.open(f"{name.lower()}.lock", _FLAGS, 0o666, dir_fd=folder.handle)
+            return os.open(f"{name}.lock", _FLAGS, 0o666, dir_fd=folder.handle)

@@ -1,0 +1,250 @@
+"""
+The end of a run: its files get their places, and its verdict last of all.
+
+The ledger is told of every file before it has its place, so that what a killed run
+leaves is known to be the verifier's own.  Whatever cannot be written takes the
+verdict with it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from contextlib import ExitStack
+from hashlib import sha256
+from typing import Final
+
+from msgspec import Struct
+
+from signoff.dialects.scc.names import REPORTS, is_run_id, run_path
+from signoff.ledger import Ledger
+from signoff.model import Report
+from signoff.record import encode_report
+from signoff.scc.composition import EVENTS, VERDICT, Composed
+from signoff.scc.opening import Known, announcement_of_publishing, remove_verdicts
+from signoff.scc.run_names import RunNames
+from signoff.scc.staging import Staging, folder_of
+from signoff.scc.triplet import TripletInvalid, read_report
+from signoff.scc.workspace import PathMissing, PathUnsafe, Workspace
+from signoff.scc.written import VERIFIED, WrittenRun, run_data, subject_of, written_notes
+
+__all__ = ["Publication", "Superseded", "superseded_reports", "written_run"]
+
+MAX_REPORT_BYTES: Final = 64 * 2**20
+MAX_NAMES: Final = 1_000_000
+
+
+class Superseded(Struct, frozen=True, kw_only=True):
+    """An older report, and where it goes; digest ``""`` for what is no file and goes nowhere."""
+
+    path: str
+    target: str
+    run_id: str
+    sha256: str
+
+
+class Publication:
+    """
+    One run on its way to its places.
+
+    Args:
+        workspace: Of the run.
+        names: Of the run.
+        staging: Where its files were made.
+        ledger: That is told.
+        on_step: Called with the name of each step before it is taken.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        names: RunNames,
+        staging: Staging,
+        ledger: Ledger,
+        *,
+        on_step: Callable[[str], object],
+    ) -> None:
+        self._workspace = workspace
+        self._names = names
+        self._staging = staging
+        self._ledger = ledger
+        self._on_step = on_step
+
+    def publish(
+        self,
+        made: Composed,
+        report: Report,
+        run: WrittenRun,
+        older: tuple[Superseded, ...],
+    ) -> None:
+        """
+        Put everything in its place, the verdict last; it lasts when this returns.
+
+        Args:
+            made: The files, which are staged.
+            report: The core's, for the ledger.
+            run: What the ledger is told of.
+            older: Reports that go elsewhere.
+
+        Raises:
+            OSError: It cannot be written; no verdict is left.
+            SignoffError: Likewise.
+        """
+        done = False
+        try:
+            self._announce(run, older)
+            self._place(older)
+            self._verdicts(made)
+            self._record(made, report, run)
+            done = True
+        finally:
+            if not done:
+                self.withdraw()
+
+    def withdraw(self) -> None:
+        """
+        Leave no verdict of this run anywhere.
+
+        Raises:
+            OSError: One is left.
+        """
+        names = self._names
+        remove_verdicts(
+            self._workspace,
+            (
+                f"{names.run_dir}/{VERDICT}",
+                f"{names.mirror}/verdict.json",
+                names.pointer,
+                names.sidecar,
+                names.gate_report,
+            ),
+        )
+
+    def _announce(self, run: WrittenRun, older: tuple[Superseded, ...]) -> None:
+        self._on_step("announce")
+        moved = {one.target: one.sha256 for one in older if one.sha256}
+        self._ledger.append(
+            announcement_of_publishing(run),
+            *written_notes(run.run_id, {**run.files, **moved}, contract_id=run.task_id),
+        )
+
+    def _place(self, older: tuple[Superseded, ...]) -> None:
+        names, staging = self._names, self._staging
+        self._on_step("place run")
+        staging.put(staging.run, names.run_dir)
+        self._on_step("place mirror")
+        staging.take(names.mirror, "earlier")
+        staging.put(staging.mirror, names.mirror)
+        for number, one in enumerate(older):
+            self._on_step("supersede")
+            staging.take(one.path, f"report-{number}")
+            if one.sha256:
+                staging.put(staging.place / f"report-{number}", one.target)
+        self._on_step("place report")
+        staging.put(staging.place / names.report.rpartition("/")[2], names.report)
+
+    def _verdicts(self, made: Composed) -> None:
+        names, staging = self._names, self._staging
+        for number, (step, data, target) in enumerate(
+            (
+                ("verdict run", made.verdict, f"{names.run_dir}/{VERDICT}"),
+                ("verdict mirror", made.verdict, f"{names.mirror}/verdict.json"),
+                ("pointer", made.pointer, names.sidecar),
+                ("verdict pointer", made.verdict, names.pointer),
+                ("gate report", made.gate, names.gate_report),
+            )
+        ):
+            self._on_step(step)
+            staging.write(staging.place, {f"last-{number}": data})
+            staging.put(staging.place / f"last-{number}", target)
+
+    def _record(self, made: Composed, report: Report, run: WrittenRun) -> None:
+        names, staging = self._names, self._staging
+        self._on_step("events")
+        staging.write(staging.place, {"events": made.event})
+        staging.put(staging.place / "events", f"{names.run_dir}/{EVENTS}")
+        self._on_step("ledger")
+        self._ledger.record(
+            report,
+            encode_report(report),
+            subject=subject_of(names.area, names.task_code),
+            run=names.run_dir,
+            type=VERIFIED,
+            data=run_data(run),
+            also=written_notes(run.run_id, run.files, contract_id=run.task_id),
+        )
+        self._on_step("done")
+
+
+def superseded_reports(
+    workspace: Workspace, names: RunNames, known: Known
+) -> tuple[Superseded, ...]:
+    """
+    Where the older reports of the TaskCode go: each into its own run, or into this one.
+
+    Raises:
+        OSError: The folder of the reports cannot be read.
+    """
+    folder = f"{REPORTS}/{names.area}"
+    pattern = re.compile(rf"REPORT__{re.escape(names.task_code)}__\d{{8}}\.md", re.ASCII)
+    with ExitStack() as stack:
+        try:
+            opened = folder_of(workspace, folder, stack, create=False)
+            present = opened.names(limit=MAX_NAMES)
+        except FileNotFoundError:
+            return ()
+    found = [name for name in sorted(present) if pattern.fullmatch(name)]
+    runs = {run.run_id for run in known.runs if run.area == names.area}
+    return tuple(_superseded(workspace, f"{folder}/{name}", names, runs) for name in found)
+
+
+def _superseded(workspace: Workspace, path: str, names: RunNames, runs: set[str]) -> Superseded:
+    name = path.rpartition("/")[2]
+    try:
+        data = workspace.read(path, max_bytes=MAX_REPORT_BYTES)
+    except (PathMissing, PathUnsafe):
+        return Superseded(path=path, target="", run_id="", sha256="")
+    try:
+        own = read_report(data).facts.get("Run", "")
+    except TripletInvalid:
+        own = ""
+    target = f"{run_path(own)}/superseded/{name}"
+    usable = is_run_id(own) and own in runs and not os.path.lexists(workspace.root / target)
+    if not usable or not (workspace.root / run_path(own)).is_dir():
+        own, target = "", f"{names.run_dir}/superseded/{name}"
+    return Superseded(path=path, target=target, run_id=own, sha256=_sha256(data))
+
+
+def written_run(
+    names: RunNames, made: Composed, *, contract_path: str, contract_sha256: str
+) -> WrittenRun:
+    """What the ledger is told of a run: every file with its digest."""
+    files: dict[str, str] = {}
+    for one in made.evidence:
+        files[f"{names.run_dir}/{one.path}"] = one.sha256
+        files[f"{names.mirror}/{one.path}"] = one.sha256
+    run = {**made.run, EVENTS: made.event, VERDICT: made.verdict}
+    files |= {f"{names.run_dir}/{path}": _sha256(data) for path, data in run.items()}
+    files |= {f"{names.mirror}/{path}": _sha256(data) for path, data in made.mirror.items()}
+    files |= {
+        f"{names.mirror}/verdict.json": _sha256(made.verdict),
+        names.report: _sha256(made.report),
+        names.pointer: _sha256(made.verdict),
+        names.sidecar: _sha256(made.pointer),
+        names.gate_report: _sha256(made.gate),
+    }
+    return WrittenRun(
+        run_id=names.run_id,
+        task_id=names.task_id,
+        task_code=names.task_code,
+        area=names.area,
+        contract_path=contract_path,
+        contract_sha256=contract_sha256,
+        verdict_sha256=_sha256(made.verdict),
+        files=files,
+    )
+
+
+def _sha256(data: bytes) -> str:
+    return sha256(data).hexdigest()
