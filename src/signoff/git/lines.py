@@ -7,13 +7,13 @@ its lines.  Git compares; it sees contents alone, under names of our own.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable
 from typing import Final
 
 from signoff.git.changes import Change, Side
-from signoff.git.objects import Content, hasher
+from signoff.git.objects import Content
 from signoff.git.program import Git, broken
+from signoff.git.store import stored
 
 __all__ = ["changed_lines"]
 
@@ -57,7 +57,7 @@ class _Comparison:
         self._size += len(old.data) + len(new.data)
         if not old.data or not new.data or self._size > _MAX_COMPARED_BYTES:
             return _lines(old) + _lines(new), False
-        self._pairs.append((self._store("blob", old.data), self._store("blob", new.data)))
+        self._pairs.append((_id(self._git, "blob", old.data), _id(self._git, "blob", new.data)))
         return len(self._pairs) - 1, True
 
     def compared(self) -> list[int]:
@@ -77,17 +77,11 @@ class _Comparison:
 
     def _tree(self, ids: list[bytes]) -> bytes:
         entries = (b"100644 %08d\0%b" % (index, id_) for index, id_ in enumerate(ids))
-        return self._store("tree", b"".join(entries))
+        return _id(self._git, "tree", b"".join(entries))
 
-    def _store(self, kind: str, data: bytes) -> bytes:
-        hashed = hasher(self._git.hashing, kind, len(data))
-        hashed.update(data)
-        name = hashed.hexdigest()
-        path = self._git.folder / "git" / "objects" / name[:2] / name[2:]
-        if not path.exists():
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(zlib.compress(f"{kind} {len(data)}\0".encode() + data, 1))
-        return hashed.digest()
+
+def _id(git: Git, kind: str, data: bytes) -> bytes:
+    return bytes.fromhex(stored(git, kind, data))
 
 
 def _lines(content: Content) -> int:
