@@ -114,6 +114,7 @@ def test_version_is_the_package_s() -> None:
         (["\x1b[31mred"], 'signoff: no command "\\u001b[31mred"'),
         (["--nonsense"], "signoff: no such option"),
         (["verify"], "signoff: missing argument 'CONTRACT'"),
+        (["sandbox"], "signoff: missing argument 'check|run'. Choose from: check, run\n"),
         (["verify", "a", "b", "--strct"], "--strict"),
         (
             ["verify", "a", "b", "--out", ""],

@@ -50,7 +50,7 @@ def test_row_41_a_pass_is_0(tmp_path: Path) -> None:
 
     assert (0, "") == (called.code, called.err)
     assert (
-        "pass     json.object  input and output are objects\n"
+        "pass     json.object      input and output are objects\n"
         "pass     contract.schema  input and output conform\n"
     ) == called.out
     assert 0 == verify(tmp_path, "--strict").code

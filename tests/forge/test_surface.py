@@ -79,6 +79,20 @@ print(default_registry().list_ids(), PytestVerifier().verify({}, {}).status)
 """
 
 
+def test_example_says_elsewhere_how_contracts_are_found(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLE / "verify.py")],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = "no contract llm_boolean_gate/v1 in contracts: no such folder; SIGNOFF_FORGE_CONTRACTS"
+
+    assert 1 == done.returncode
+    assert said in done.stderr
+
+
 def test_row_02_importing_starts_nothing_reads_nothing_and_needs_no_pytest(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", IMPORTING], cwd=tmp_path, capture_output=True, text=True, check=True

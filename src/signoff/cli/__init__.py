@@ -93,7 +93,8 @@ def _invoke(argv: Sequence[str], terminal: Terminal) -> int:
 
 
 def _usage(exc: click.UsageError) -> Refusal:
-    message = exc.format_message().rstrip(".")
+    words = exc.format_message().split()  # choices come on lines of their own
+    message = " ".join(words).rstrip(".")
     path = exc.ctx.command_path if exc.ctx else "signoff"
     return Refusal(
         message[:1].lower() + message[1:],

@@ -80,8 +80,9 @@ def command(
         document = msgspec.json.encode(verification_results_to_jsonable(results))
         terminal.out.json(msgspec.json.format(document, indent=2))
     else:
+        width = max((len(shown(one.verifier_id)) for one in results), default=0)
         for result in results:
-            terminal.out.line(_line(result, terminal.out))
+            terminal.out.line(_line(result, terminal.out, width))
     warnings = [text for result in results for text in result.warnings]
     if made is None and OUTPUT_NOT_CHECKED not in warnings:
         warnings.append(OUTPUT_NOT_CHECKED)
@@ -125,7 +126,7 @@ def _output(path: str) -> Any:
     return value
 
 
-def _line(result: VerificationResult, out: Screen) -> str:
+def _line(result: VerificationResult, out: Screen, width: int) -> str:
     status = result.status
     word = out.paint(f"{status.value:<7}", _STYLES[status])
-    return f"{word}  {shown(result.verifier_id)}  {shown(result.summary, 500)}"
+    return f"{word}  {shown(result.verifier_id):<{width}}  {shown(result.summary, 500)}"

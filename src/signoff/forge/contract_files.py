@@ -124,6 +124,8 @@ def _unknown(folder: Path, task_id: str, version: str) -> UnknownContractError:
         near = nearest(task_id, _folders(folder))
     known = f"; nearest: {', '.join(map(shown, near))}" if near else ""
     where = shown(str(folder))
+    if not folder.is_dir():
+        known = f": no such folder; {ROOT_VARIABLE} can name another"
     return UnknownContractError(f"no contract {task_id}/{version} in {where}{known}")
 
 
