@@ -7,7 +7,7 @@ ledger before it is written, so that no executor can pass for the verifier.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from contextlib import ExitStack
 from datetime import datetime
 from typing import Final
@@ -153,7 +153,7 @@ def _known(ledger: Ledger | None) -> tuple[WrittenRun, ...]:
 
 
 def _reports(
-    request: GateRequest, runs: Iterable[WrittenRun], ledger: Ledger | None
+    request: GateRequest, runs: tuple[WrittenRun, ...], ledger: Ledger | None
 ) -> tuple[GateReport, ...]:
     snapshot = Snapshot(request.workspace)
     wanted = {
@@ -166,7 +166,8 @@ def _reports(
         wanted.add((request.area, request.task_code))
     else:
         for area in [request.area] if request.area else _areas(snapshot, odd):
-            wanted |= {(area, code) for code in _task_codes(snapshot, area, odd)}
+            pointed = {run.task_id: run.task_code for run in runs if run.area == area}
+            wanted |= {(area, code) for code in _task_codes(snapshot, area, pointed, odd)}
     if not wanted and not odd:
         return (_nothing(request.area),)
     tree = _tree(request)
@@ -223,7 +224,9 @@ def _areas(snapshot: Snapshot, odd: list[GateReport]) -> list[str]:
     return [name for name in names if _is_folder(snapshot, f"{REPORTS}/{name}", odd, area=name)]
 
 
-def _task_codes(snapshot: Snapshot, area: str, odd: list[GateReport]) -> set[str]:
+def _task_codes(
+    snapshot: Snapshot, area: str, pointed: Mapping[str, str], odd: list[GateReport]
+) -> set[str]:
     """Every TaskCode that has a report or an artifacts folder."""
     top = f"{REPORTS}/{area}"
     kind, names = snapshot.names(top)
@@ -238,7 +241,7 @@ def _task_codes(snapshot: Snapshot, area: str, odd: list[GateReport]) -> set[str
     for name in folders:
         path = f"{top}/artifacts/{name}"
         if _is_folder(snapshot, path, odd, area=area):
-            codes.add(_filed_under(snapshot, area, name))
+            codes.add(_filed_under(snapshot, area, name, pointed))
     return codes
 
 
@@ -249,15 +252,15 @@ def _is_folder(snapshot: Snapshot, path: str, odd: list[GateReport], *, area: st
     return kind is Kind.FOLDER
 
 
-def _filed_under(snapshot: Snapshot, area: str, name: str) -> str:
-    """The TaskCode of an artifacts folder: its name, or what the pointer in it says."""
+def _filed_under(snapshot: Snapshot, area: str, name: str, pointed: Mapping[str, str]) -> str:
+    """The TaskCode of an artifacts folder: its name, or what its pointer or the ledger says."""
     folder = mirror_path(area, name)
     if not {*snapshot.names(folder)[1]} <= _SIDECAR_ONLY:
         return name
     try:
         pointer = read_pointer(snapshot.look(f"{folder}/pointer.json", keep=True).data or b"")
     except (ContractError, DocumentError):
-        return name
+        return pointed.get(name, name)
     return pointer.task_code if (pointer.area, pointer.task_id) == (area, name) else name
 
 

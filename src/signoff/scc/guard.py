@@ -13,7 +13,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from signoff.dialects.scc.names import REPORTS, is_run_id, mirror_path, name_fault, run_path
+from signoff.dialects.scc.names import is_run_id, mirror_path, name_fault, run_path
 from signoff.dialects.scc.pointer import read_pointer
 from signoff.dialects.scc.shape import LIMITS
 from signoff.errors import ContractError, DocumentError, JSONError
@@ -32,8 +32,6 @@ __all__ = ["Candidate", "judge"]
 RUN_META: Final = "evidence/run_meta.json"
 _META_LIMITS: Final = Limits(max_bytes=64 * 2**20, max_depth=LIMITS.max_depth)
 VERDICT: Final = "verdict.json"
-# docs / REPORT / area / name
-_REPORT_DEPTH: Final = 3
 # Told under other codes, or about what happened after the verdict.
 _TOLD_ELSEWHERE: Final = (
     f"/{VERDICT}", "/pointer.json", f"/{SELFTEST}", "/events.jsonl", "/gate_verdict.json",
@@ -87,11 +85,12 @@ def judge(
         snapshot, area, task_code, known=known, mirror=staged.mirror, report=staged.report
     )
     look = _Verdicts(workspace, filed, candidate, now=now, strict=strict)
-    found = [*look.findings(expected)]
     hashes: dict[str, Measured] = {}
+    # The evidence is looked at first, so that no change goes unseen while the verdict is read.
+    found = [*evidence(filed, hashes)]
+    found += look.findings(expected)
     found += report(filed, look.run_id, look.verdict)
     found += selftest(filed, look.run_id, look.verdict)
-    found += evidence(filed, hashes)
     found += _known(filed, pending=candidate is not None)
     found += (
         GuardFinding("EVIDENCE_CHANGED", path, "was changed while it was judged")
@@ -240,7 +239,7 @@ def _known(filed: Filed, *, pending: bool) -> Iterator[GuardFinding]:
     run = f"{run_path(known.run_id)}/"
     verdicts = {f"{filed.mirror}/{VERDICT}", f"{filed.mirror}/pointer.json"}
     for path, digest in known.files.items():
-        ours = path.startswith(f"{filed.mirror}/") or path in filed.reports or _is_report(path)
+        ours = path.startswith(f"{filed.mirror}/") or filed.is_report(path)
         if not (ours or (path.startswith(run) and not pending)):
             continue
         if path in verdicts and pending:
@@ -252,12 +251,6 @@ def _known(filed: Filed, *, pending: bool) -> Iterator[GuardFinding]:
         elif seen.sha256 != digest and not path.endswith(_TOLD_ELSEWHERE):
             message = "is not what the verifier wrote, as far as the ledger knows"
             yield GuardFinding("FAKE_DIGEST_DETECTED", path, message)
-
-
-def _is_report(path: str) -> bool:
-    return (
-        path.startswith(f"{REPORTS}/") and path.endswith(".md") and path.count("/") == _REPORT_DEPTH
-    )
 
 
 def _object(seen: Seen) -> dict[str, JSON]:

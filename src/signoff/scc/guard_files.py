@@ -67,6 +67,7 @@ class Filed:
         self.kind = snapshot.names(self.at)[0]
         found = snapshot.below(self.at) if self.kind is Kind.FOLDER else {}
         self.disk = {f"{self.mirror}{path[len(self.at) :]}": kind for path, kind in found.items()}
+        self.files = tuple(path for path, kind in self.disk.items() if kind is Kind.FILE)
         self.folded = _folded(self.disk)
         self.reports = tuple(self._reports(report))
 
@@ -85,11 +86,14 @@ class Filed:
     @property
     def valid_reports(self) -> tuple[str, ...]:
         """Those of the reports whose name is one."""
-        return tuple(path for path in self.reports if self._is_valid(path))
+        return tuple(path for path in self.reports if self.is_report(path))
 
-    def _is_valid(self, path: str) -> bool:
-        found = _NAME.fullmatch(path.rpartition("/")[2])
-        return found is not None and found[1] == self.task_code and is_date(found[2])
+    def is_report(self, path: str) -> bool:
+        """The path is one that a report of the TaskCode may have."""
+        folder, _, name = path.rpartition("/")
+        found = _NAME.fullmatch(name)
+        own = found is not None and found[1] == self.task_code and is_date(found[2])
+        return own and folder == f"{REPORTS}/{self.area}"
 
     def _reports(self, staged: str) -> Iterator[str]:
         """Everything that is named like a report of the TaskCode, rightly or not."""
@@ -174,7 +178,7 @@ def _listed(filed: Filed, path: str, text: ReportText) -> Iterator[GuardFinding]
             yield fault
         elif listed not in filed.disk and listed not in own:
             yield _absent(listed, filed)
-    for found in filed.disk:
+    for found in filed.files:
         if found not in paths and found not in own and found.casefold() not in folded:
             yield GuardFinding("EVIDENCE_UNLISTED", found, "is not in the list of the report")
     for mentioned in text.mentioned:
@@ -242,7 +246,7 @@ def _against(
 ) -> Iterator[GuardFinding]:
     """Where the list and the disk differ."""
     for path, said in listed.items():
-        fault = _place_fault(path, filed, *filed.valid_reports)
+        fault = None if filed.is_report(path) else _place_fault(path, filed)
         if fault is not None:
             yield fault
             continue
@@ -257,16 +261,16 @@ def _against(
         elif seen.kind in {Kind.UNREADABLE, Kind.ABSENT}:
             yield GuardFinding("EVIDENCE_FILE_MISSING", path, f"is {seen.kind.value}")
     apart, folded = {f"{filed.mirror}/{name}" for name in NOT_HASHED}, _folded(listed)
-    for path in (*filed.disk, *filed.valid_reports):
+    for path in (*filed.files, *filed.valid_reports):
         if path not in listed and path not in apart and path.casefold() not in folded:
             yield GuardFinding("EVIDENCE_UNLISTED", path, f"is not in {HASHES}")
 
 
-def _place_fault(path: str, filed: Filed, *also: str) -> GuardFinding | None:
+def _place_fault(path: str, filed: Filed) -> GuardFinding | None:
     """Why a path may be in no list of the TaskCode, None if it may."""
     if _ABSOLUTE.match(path):
         return GuardFinding("ABSOLUTE_PATH_IN_EVIDENCE", path, "is absolute")
-    inside = path.casefold().startswith(f"{filed.mirror}/".casefold()) or path in also
+    inside = path.casefold().startswith(f"{filed.mirror}/".casefold())
     if path_fault(path) is not None or not inside:
         return GuardFinding("EVIDENCE_SCOPE_VIOLATION", path, f"is not below {filed.mirror}")
     return None
