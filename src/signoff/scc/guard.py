@@ -19,7 +19,7 @@ from signoff.dialects.scc.shape import LIMITS
 from signoff.errors import ContractError, DocumentError, JSONError
 from signoff.jsonvalue import JSON
 from signoff.scc.gate_report import GateReport, GuardFinding
-from signoff.scc.guard_files import Filed, evidence, report, selftest
+from signoff.scc.guard_files import RUN_META, Filed, evidence, report, selftest
 from signoff.scc.reader import Expected, ReadVerdict, read_candidate, read_verdict
 from signoff.scc.snapshot import Kind, Seen, Snapshot
 from signoff.scc.triplet import SELFTEST, Measured
@@ -29,7 +29,6 @@ from signoff.strictjson import Limits, loads
 
 __all__ = ["Candidate", "judge"]
 
-RUN_META: Final = "evidence/run_meta.json"
 _META_LIMITS: Final = Limits(max_bytes=64 * 2**20, max_depth=LIMITS.max_depth)
 VERDICT: Final = "verdict.json"
 # Told under other codes, or about what happened after the verdict.
@@ -122,7 +121,7 @@ class _Verdicts:
         self._candidate = candidate
         self._now = now
         self._strict = strict
-        self._meta = _object(filed.look(f"{filed.mirror}/{RUN_META}", keep=True))
+        self._meta = _object(filed.look(f"{filed.mirror}/{RUN_META}"))
         known = filed.known
         self.run_id = known.run_id if known is not None else self._text("run_id")
         self.verdict: ReadVerdict | None = None

@@ -26,8 +26,9 @@ from signoff.scc.triplet import (
 )
 from signoff.scc.written import WrittenRun
 
-__all__ = ["Filed", "evidence", "report", "selftest", "task_code_of"]
+__all__ = ["RUN_META", "Filed", "evidence", "report", "selftest", "task_code_of"]
 
+RUN_META: Final = "evidence/run_meta.json"
 _ABSOLUTE: Final = re.compile(r"[/\\]|[A-Za-z]:")
 _NAME: Final = re.compile(r"REPORT__(.+)__([0-9]{8})\.md", re.DOTALL)
 _LIKE: Final = re.compile(r"REPORT__(.+?)(?:__.*|\..*)?", re.DOTALL | re.IGNORECASE)
@@ -63,6 +64,7 @@ class Filed:
         self.known = known
         self.mirror = mirror_path(area, task_code)
         self._staged = report
+        self._read = {f"{self.mirror}/{name}" for name in (SELFTEST, HASHES, RUN_META)}
         self.at = mirror or self.mirror
         self.kind = snapshot.names(self.at)[0]
         found = snapshot.below(self.at) if self.kind is Kind.FOLDER else {}
@@ -71,9 +73,10 @@ class Filed:
         self.folded = _folded(self.disk)
         self.reports = tuple(self._reports(report))
 
-    def look(self, path: str, *, keep: bool = False) -> Seen:
-        """What is at a path, wherever it lies as yet."""
-        return self.snapshot.look(self.place(path), keep=keep)
+    def look(self, path: str) -> Seen:
+        """What is at a path, wherever it lies as yet; its bytes too, where they are read."""
+        is_read = path in self._read or self.is_report(path)
+        return self.snapshot.look(self.place(path), keep=is_read)
 
     def place(self, path: str) -> str:
         """Where a path lies as yet."""
@@ -135,7 +138,7 @@ def report(filed: Filed, run_id: str, verdict: ReadVerdict | None) -> Iterator[G
 def _one_report(
     filed: Filed, path: str, run_id: str, verdict: ReadVerdict | None
 ) -> Iterator[GuardFinding]:
-    seen = filed.look(path, keep=True)
+    seen = filed.look(path)
     if not seen.is_file:
         code = "EVIDENCE_SYMLINK" if seen.kind is Kind.ODD else "REPORT_MISSING"
         yield GuardFinding(code, path, f"is a {seen.kind.value}")
@@ -190,7 +193,7 @@ def _listed(filed: Filed, path: str, text: ReportText) -> Iterator[GuardFinding]
 def selftest(filed: Filed, run_id: str, verdict: ReadVerdict | None) -> Iterator[GuardFinding]:
     """What is wrong with ``selftest.log``."""
     path = f"{filed.mirror}/{SELFTEST}"
-    seen = filed.look(path, keep=True)
+    seen = filed.look(path)
     if not seen.is_file:
         if seen.kind is not Kind.ODD or filed.kind is not Kind.FOLDER:
             yield GuardFinding("SELFTEST_MISSING", path, f"is {seen.kind.value}")
@@ -229,7 +232,7 @@ def evidence(filed: Filed, hashes: dict[str, Measured]) -> Iterator[GuardFinding
         if kind is not Kind.FILE:
             yield GuardFinding("EVIDENCE_SYMLINK", path, f"is a {kind.value}")
     place = f"{filed.mirror}/{HASHES}"
-    seen = filed.look(place, keep=True)
+    seen = filed.look(place)
     if not seen.is_file:
         yield GuardFinding("EVIDENCE_HASHES_MISSING", place, f"is {seen.kind.value}")
         return
