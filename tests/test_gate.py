@@ -366,6 +366,30 @@ def test_pass_that_keeps_nothing_of_its_command_is_a_problem(ran: Path) -> None:
     ) == gated_commands(ran, "recorded").problems
 
 
+def test_text_of_another_command_is_not_what_this_one_printed(ran: Path) -> None:
+    def swap(report: Any) -> None:
+        out, err = report["results"][0]["finding"]["evidence"]
+        out["name"], err["name"] = err["name"], out["name"]
+
+    sample.forge(ran, "report.json", swap)
+
+    problem = "that is kept is not what its command printed"
+    assert (
+        f'criterion "unit": the stderr {problem}',
+        f'criterion "unit": the stdout {problem}',
+    ) == gated_commands(ran, "recorded").problems
+
+
+def test_pass_of_another_command_is_a_problem(ran: Path) -> None:
+    def say(report: Any) -> None:
+        report["results"][0]["finding"]["data"]["argv"] = ["true"]
+
+    sample.forge(ran, "report.json", say)
+
+    problem = 'criterion "unit": its command is not that of the contract'
+    assert (problem,) == gated_commands(ran, "recorded").problems
+
+
 def test_report_of_tests_must_be_kept_too(ran: Path) -> None:
     def claim(report: Any) -> None:
         report["assurance"] = report["results"][0]["finding"]["assurance"] = "report+canaries"

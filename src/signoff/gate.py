@@ -107,6 +107,7 @@ def gate_run(
     problems += _unknown(plan, registry)
     problems += _differences(run.report, plan, again)
     problems += _unkept(run.report)
+    problems += _unfitting(run.report, plan, probes)
     if RECORDED not in allow:
         problems += _unproven(run.report, plan, again)
     if strict:
@@ -204,6 +205,24 @@ def _unkept(report: Report) -> Iterator[str]:
         for name in wanted:
             if name not in kept:
                 yield f'criterion "{shown(result.criterion)}": its command kept no {name}'
+
+
+def _unfitting(report: Report, plan: Plan, probes: Registry) -> Iterator[str]:
+    """Which passes tell of another command, or keep what another one printed."""
+    for criterion in plan.criteria:
+        finding, what = report.result(criterion.id).finding, f'criterion "{shown(criterion.id)}"'
+        is_ours = probes.get(criterion.verifier) is not None and finding.isolation is not None
+        if not is_ours or not finding.status.holds:
+            continue
+        data = finding.data or {}
+        if "argv" in criterion.params and data.get("argv") != criterion.params["argv"]:
+            yield f"{what}: its command is not that of the contract"
+        for kept in finding.evidence:
+            printed = data.get(kept.name) if kept.name in PRINTED else None
+            if not isinstance(printed, dict) or printed.get("omitted"):
+                continue
+            if (printed.get("digest"), printed.get("size")) != (kept.digest, kept.size):
+                yield f"{what}: the {kept.name} that is kept is not what its command printed"
 
 
 def _unknown(plan: Plan, registry: Registry) -> Iterator[str]:
