@@ -151,6 +151,13 @@ def test_row_39_unknown_fields_are_kept_and_warned_of() -> None:
     assert ("unknown field verifcation_policy has no effect",) == spec.warnings
 
 
+def test_misspelt_list_of_verifiers_is_warned_of() -> None:
+    policy = {"level": "task_internal", "verifiers": ["pytest.subprocess"]}
+    spec = ContractSpec.from_dict({"task_id": "t", "verification_policy": policy})
+
+    assert ("unknown field verification_policy.verifiers has no effect",) == spec.warnings
+
+
 FULL: dict[str, Any] = {
     "contract_spec_format": 2,
     "task_id": "t",

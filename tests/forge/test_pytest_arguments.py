@@ -45,6 +45,12 @@ def test_row_14_what_cannot_be_a_command_is_refused(argv: Any, error: type[Excep
         PytestVerifier(argv)
 
 
+@pytest.mark.parametrize("env", [{"A=B": "x"}, {"": "x"}, {"A": "x\0"}, {"A": 1}, {1: "x"}])
+def test_row_14_what_cannot_be_variables_is_refused(env: Any) -> None:
+    with pytest.raises(ValueError, match=r"^env "):
+        PytestVerifier(["true"], env=env)
+
+
 @pytest.mark.parametrize(
     "options",
     [

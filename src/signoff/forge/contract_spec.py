@@ -179,11 +179,16 @@ class ContractSpec(Struct, frozen=True, dict=True):
 
     def _warnings(self) -> Iterator[str]:
         yield from (f"unknown field {shown(name)} has no effect" for name in self.extensions)
-        problem = chosen(self.verification_policy).problem
+        policy = Struct.__getattribute__(self, "verification_policy")
+        for name in policy if isinstance(policy, dict) else ():
+            if name not in _POLICY_KEYS:
+                yield f"unknown field verification_policy.{shown(name)} has no effect"
+        problem = chosen(policy).problem
         if problem:
             yield f"{problem}; the default verifiers run"
 
 
+_POLICY_KEYS: Final = frozenset({"level", "verifier_ids"})
 _KEYS: Final = frozenset({"contract_spec_format", *ContractSpec.__struct_fields__} - {"extensions"})
 
 

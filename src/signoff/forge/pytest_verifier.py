@@ -79,7 +79,7 @@ class PytestVerifier(Struct, frozen=True):
     def __post_init__(self) -> None:
         force_setattr(self, "argv", _argv(self.argv))
         force_setattr(self, "cwd", None if self.cwd is None else os.fspath(self.cwd))
-        force_setattr(self, "env", None if self.env is None else dict(self.env))
+        force_setattr(self, "env", None if self.env is None else _variables(self.env))
         force_setattr(self, "required_tests", _ids("required_tests", self.required_tests))
         force_setattr(self, "protected_paths", _ids("protected_paths", self.protected_paths))
         timeout = self.timeout
@@ -234,6 +234,15 @@ def _argv(value: object) -> tuple[str, ...]:
     if argv and not argv[0]:
         raise ValueError("argv[0] is empty, expected the name of a program")
     return argv
+
+
+def _variables(env: Mapping[Any, Any]) -> dict[str, str]:
+    for name, value in env.items():
+        if not isinstance(name, str) or not isinstance(value, str):
+            raise ValueError(f"env must hold str by str, got {shown(repr(name))}")  # noqa: TRY004  one kind of error for every bad item
+        if not name or "=" in name or "\0" in name + value:
+            raise ValueError(f"env has {shown(repr(name))}, which cannot be a variable")
+    return dict(env)
 
 
 def _ids(name: str, value: object) -> tuple[str, ...]:
