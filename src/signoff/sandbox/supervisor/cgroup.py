@@ -93,6 +93,7 @@ class ControlGroup:
 
     def limit(self, memory_bytes: int, processes: int) -> None:
         """Sets what all together may use; this process counts among them until it leaves."""
+        self._close_deaths()
         self.limits_memory = self._limit("memory", memory_bytes)
         self.limits_processes = self._limit("pids", processes + 1)
         for place, path in self._groups:
@@ -104,10 +105,18 @@ class ControlGroup:
         for place, path in self._groups:
             if controller in place.controllers:
                 main, *more = LIMITS[controller, place.version]
+                # before and after, as the one may never be lower than the other
+                for name in more:
+                    _written(f"{path}/{name}", str(limit))
                 done = _written(f"{path}/{main}", str(limit)) or done
                 for name in more:
                     _written(f"{path}/{name}", str(limit))
         return done
+
+    @property
+    def is_used_again(self) -> bool:
+        """True when it has both limits and neither was exceeded: another command can have it."""
+        return self.limits_memory and self.limits_processes and not self.memory_ran_out()
 
     def memory_ran_out(self) -> bool:
         """True once the system has killed one of its processes for want of memory."""
@@ -117,6 +126,11 @@ class ControlGroup:
             if line.startswith(b"oom_kill "):
                 return int(line.split()[1]) > 0
         return False
+
+    def _close_deaths(self) -> None:
+        if self._deaths is not None:
+            os.close(self._deaths)
+            self._deaths = None
 
     def leave(self) -> None:
         """Moves this process out again."""
@@ -143,9 +157,7 @@ class ControlGroup:
 
     def remove(self) -> bool:
         """Removes it; False while something is still in it."""
-        if self._deaths is not None:
-            os.close(self._deaths)
-            self._deaths = None
+        self._close_deaths()
         self.leave()
         for _, path in self._groups:
             _remove(path)

@@ -75,6 +75,8 @@ class Restricted(Free):
 class Wrapped(Free):
     """Bubblewrap, in a mount namespace of the guardian's own that lays files over the workspace."""
 
+    changes_guardian = True
+
     def __init__(self, plan: dict[str, Any]) -> None:
         self.plan = plan
         self.stage: Stage | None = None

@@ -7,7 +7,7 @@ import os
 import select
 import signal
 import time
-from _socket import AF_UNIX, MSG_NOSIGNAL, SOCK_STREAM, socket, socketpair
+from _socket import AF_UNIX, MSG_NOSIGNAL, SHUT_RDWR, SOCK_STREAM, socket, socketpair
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
@@ -62,8 +62,8 @@ def keep(signoff: int, folder: str, control: int = 0) -> None:
         remove(folder)
 
 
-class Spare(NamedTuple):
-    """A guardian that waits for its command, and the socket on which it gets one."""
+class Idle(NamedTuple):
+    """A guardian that waits for a command, and the socket on which it gets one."""
 
     pid: int
     link: socket
@@ -76,7 +76,9 @@ class Keeper:
         self.control = control
         self.folder = folder
         self.guardians = dict[int, int]()
-        self.spare: Spare | None = None
+        self.links = dict[int, Idle]()
+        """Every guardian by the handle of its socket."""
+        self.idle = list[Idle]()
         self.where: list[Place] = places()
         self.poll = select.poll()
         self.exits = dict[int, int]()
@@ -101,13 +103,17 @@ class Keeper:
         except OSError:
             pass  # somebody else is at it
         while os.getppid() == signoff:
-            self.prepare()
+            if not self.idle:
+                self.prepare()
             ready = self.poll.poll(LOOK_S * 1_000 if self.guardians or not watched else None)
             if any(handle == control for handle, _ in ready):
                 data, handles = receive_handles(self.control, 1)
                 if not data:
                     return
                 self.hand(handles)
+            for handle, _ in ready:
+                if handle in self.links:
+                    self.hear(self.links[handle])
             self.reap()
             if self.guardians:
                 self.press()
@@ -126,8 +132,6 @@ class Keeper:
 
     def prepare(self) -> None:
         """Has a guardian wait for the next command, so that the command need not wait for it."""
-        if self.spare is not None:
-            return
         ours, theirs = socketpair(AF_UNIX, SOCK_STREAM)
         keeper = os.getpid()
         try:
@@ -143,29 +147,47 @@ class Keeper:
             finally:
                 os._exit(70)
         theirs.close()
-        self.spare = Spare(pid, ours)
+        self.idle.append(Idle(pid, ours))
+        self.links[ours.fileno()] = self.idle[-1]
+        self.poll.register(ours.fileno(), select.POLLIN)
 
     def hand(self, handles: list[int]) -> None:
         """Hands a command over to the guardian that waits."""
-        if len(handles) == HANDLES and self.spare is not None:
-            pid, link = self.spare
-            self.spare = None
+        if len(handles) == HANDLES and self.idle:
+            pid, link = self.idle.pop()
             # held until the guardian and all of its own are gone: signoff waits for that
             self.guardians[pid] = handles.pop(0)
             try:
                 send_handles(link, b"+", [self.guardians[pid], *handles])
             except OSError:
                 pass  # it has been killed, which is noticed next
-            link.close()
-            exits = self.watch(pid)
-            if exits is not None:
+            if pid not in self.exits and (exits := self.watch(pid)) is not None:
                 self.exits[pid] = exits
         for handle in handles:
             os.close(handle)
 
+    def hear(self, who: Idle) -> None:
+        """A guardian says that nothing of its command is left, and that it can have another."""
+        try:
+            said = who.link.recv(1)
+        except OSError:
+            said = b""
+        if said and who.pid in self.guardians:  # else it is about to end
+            os.close(self.guardians.pop(who.pid))
+            self.hung.pop(who.pid, None)
+            self.idle.append(who)
+
+    def forget(self, who: Idle) -> None:
+        """A guardian that has ended."""
+        del self.links[who.link.fileno()]
+        self.poll.unregister(who.link.fileno())
+        who.link.close()
+        if who in self.idle:
+            self.idle.remove(who)
+
     def reap(self) -> None:
         """Takes leave of guardians that have ended; what one of them left behind is killed."""
-        while self.guardians or self.spare is not None:
+        while self.links:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
             except ChildProcessError:
@@ -194,13 +216,13 @@ class Keeper:
     def part(self, pid: int, status: int) -> None:
         """A guardian has ended; its last word was said unless something killed it."""
         code = os.waitstatus_to_exitcode(status)
-        channel = socket(fileno=self.guardians.pop(pid))
-        self.hung.pop(pid, None)
-        if (exits := self.exits.pop(pid, None)) is not None:
-            self.poll.unregister(exits)
-            os.close(exits)
         if code:
             self.kill_orphans(pid)
+        if (handle := self.guardians.pop(pid, None)) is None:
+            return
+        self.hung.pop(pid, None)
+        channel = socket(fileno=handle)
+        if code:
             reason = f"its guardian ended with {code}" if code > 0 else "its guardian was killed"
             facts = {"ended": "broken", "reason": reason, "passing": True}
             try:
@@ -218,22 +240,25 @@ class Keeper:
 
     def is_guardian(self, pid: int) -> bool:
         """True of processes that are here by right."""
-        return pid in self.guardians or (self.spare is not None and self.spare.pid == pid)
+        return pid in self.guardians or any(one.pid == pid for one in self.links.values())
 
     def note(self, pid: int, status: int) -> None:
         """A child has ended; those that were adopted are of no interest."""
-        if pid in self.guardians:
-            self.part(pid, status)
-        elif self.spare is not None and self.spare.pid == pid:
-            self.spare.link.close()
-            self.spare = None
+        if (exits := self.exits.pop(pid, None)) is not None:
+            self.poll.unregister(exits)
+            os.close(exits)
+        if not self.is_guardian(pid):
+            return
+        for who in [one for one in self.links.values() if one.pid == pid]:
+            self.forget(who)
+        self.part(pid, status)
 
     def finish(self) -> None:
         """Guardians end by themselves when signoff is gone; those that do not are killed."""
-        if self.spare is not None:
-            self.spare.link.close()
+        for who in self.links.values():
+            who.link.shutdown(SHUT_RDWR)
         until = time.monotonic() + PATIENCE_S
-        while (self.guardians or self.spare is not None) and time.monotonic() < until:
+        while self.links and time.monotonic() < until:
             self.reap()
             time.sleep(0.001)
         for pid in [*self.guardians]:

@@ -7,7 +7,7 @@ import os
 import select
 import signal
 import time
-from _socket import MSG_DONTWAIT, socket
+from _socket import MSG_DONTWAIT, MSG_NOSIGNAL, socket
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -56,7 +56,9 @@ class Over(Exception):
 
 def guard(link: int, keeper: int, where: list[Place]) -> None:
     """
-    Makes itself ready, waits for the one command that it is to run, runs it, and ends.
+    Makes itself ready, waits for a command that it is to run, and runs it, again and again.
+
+    It ends after a command that leaves anything of itself in here, or leaves more than it may.
 
     Args:
         link: Handle of a socket from the keeper, on which it is given what it needs.
@@ -69,13 +71,22 @@ def guard(link: int, keeper: int, where: list[Place]) -> None:
     group = ControlGroup(where, group_name(keeper, os.getpid()))
     # entering takes many milliseconds, so this is done before anybody waits
     group.make()
+    talk = socket(fileno=link)
+    before = os.getpriority(os.PRIO_PROCESS, 0), ""
+    begun = False
     try:
-        handles = _given(link)
-        if handles:
-            _serve(handles, group)
+        while handles := _given(talk):
+            before, begun = (before if begun else be_first()), True
+            again = _serve(handles, group, before)
+            # a keeper that the command has stopped would never notice that signoff is gone
+            _send_signal(keeper, signal.SIGCONT)
+            if not again:
+                return
+            talk.send(b"=", MSG_NOSIGNAL)
+    except OSError:
+        return  # the keeper is gone
     finally:
         group.remove()
-        # a keeper that the command has stopped would never notice that signoff is gone
         _send_signal(keeper, signal.SIGCONT)
 
 
@@ -89,30 +100,31 @@ def _let_go(handles: list[int]) -> None:
     os.closerange(start, HIGHEST_HANDLE)
 
 
-def _given(link: int) -> list[int]:
+def _given(talk: socket) -> list[int]:
     """The handles of a command, or none when the keeper has no more commands."""
-    waiting = socket(fileno=link)
-    _, handles = receive_handles(waiting, 1)
-    waiting.close()
+    _, handles = receive_handles(talk, 1)
     return handles if len(handles) == HANDLES else []
 
 
-def _serve(handles: list[int], group: ControlGroup) -> None:
-    before = be_first()
+def _serve(handles: list[int], group: ControlGroup, before: tuple[int, str]) -> bool:
+    """Runs one command; True when another can be run as if there had been none."""
     channel = socket(fileno=handles[0])
     try:
         request = read_request(channel)
     except (Gone, OSError):
-        return
+        return False
     guardian = Guardian(channel, (handles[1], handles[2], handles[3]), request, group)
     guardian.launch.standing = before
     facts = guardian.run()
+    heard = True
     try:
         send_handles(channel, answer(facts), guardian.handed_back())
     except OSError:
-        remove(guardian.launch.folder)  # signoff is gone, and reads nothing any more
+        heard = False  # signoff is gone, and reads nothing any more
+        remove(guardian.launch.folder)
     channel.close()
     guardian.persist()
+    return heard and guardian.is_as_before
 
 
 class Guardian:
@@ -300,6 +312,12 @@ class Guardian:
     def handed_back(self) -> list[int]:
         """The handle that signoff gets, if there is one."""
         return [] if self.launch.hand_back is None else [self.launch.hand_back]
+
+    @property
+    def is_as_before(self) -> bool:
+        """True when the command has ended by itself with all of its own, and nothing is changed."""
+        clean = self.facts["ended"] == "exited" and not self.facts["left"]
+        return clean and self.group.is_used_again and not self.confinement.changes_guardian
 
     def persist(self) -> None:
         """Goes on killing what could not be killed in time, for a while."""

@@ -97,6 +97,9 @@ class Free:
     Any of them may raise ``NotStarted`` or ``OSError``.
     """
 
+    changes_guardian = False
+    """The guardian is not what it was afterwards: it has entered namespaces, for one."""
+
     def prepare(self, launch: Launch) -> None:
         """
         In the guardian, single-threaded, before the fork; it may enter namespaces of its own.
