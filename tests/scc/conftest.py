@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from signoff.sandbox import Sandbox
 from tests.ledger import postgres_server
 from tests.ledger.postgres_server import Server
+from tests.scc.run_world import World, world
 
 
 @pytest.fixture(scope="session")
@@ -29,3 +32,26 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str | Path:
         return tmp_path / "registry" / "oids.sqlite3"
     dsn: str = request.getfixturevalue("server").fresh()
     return dsn
+
+
+@pytest.fixture(scope="session")
+def sandbox() -> Iterator[Sandbox]:
+    """What runs the commands of checks."""
+    with Sandbox(min_isolation="L0") as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def initialised(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Path:
+    """A workspace to copy."""
+    root = tmp_path_factory.mktemp("initialised")
+    world(root, sandbox)
+    return root
+
+
+@pytest.fixture
+def repo(tmp_path: Path, initialised: Path, sandbox: Sandbox) -> World:
+    """An initialised workspace of one test."""
+    root = tmp_path / "repo"
+    shutil.copytree(initialised, root, symlinks=True)
+    return World(root, sandbox)

@@ -25,6 +25,7 @@ class _Scc(Subcommands):
     TABLE: ClassVar = {
         "init": "Install SCC in a workspace.",
         "run": "Judge a workspace by a contract, and publish the verdict.",
+        "execute": "Run an executor in an isolated checkout, and record what it did.",
         "check": "Run the phase-4 checks of a workspace.",
         "verdict": "Judge triplet and verdicts from disk.",
         "oid": "Mint, show, change and validate OIDs.",

@@ -235,7 +235,8 @@ def _told(result: Any) -> dict[str, Any]:
 
 def _check(one: CheckDone, holds: bool, told: Mapping[str, Any]) -> dict[str, Any]:  # noqa: FBT001  one of two words
     ran = told["fail_class"] is not None or holds
-    logs = [file.path for file in one.logs] or [None, None]
+    logs: list[str | None] = [file.path for file in one.logs]
+    logs = logs or [None, None]
     check = one.prepared.check
     return {
         "index": one.prepared.index,

@@ -17,7 +17,7 @@ from signoff.scc.opening import Opened, RunRequest
 from signoff.scc.phase4 import PhaseResult
 from signoff.scc.phase4 import check as phase4
 from signoff.scc.store import open_registry, place_of
-from signoff.scc.view import View, laid_out, stamps
+from signoff.scc.view import View, given_up, laid_out, stamps
 from signoff.scc.work import WorkFound, WorkRequest, examine
 
 __all__ = ["Inquiry"]
@@ -102,6 +102,12 @@ class Inquiry:
             checks=checks,
             phases=self.phases,
         )
+
+    def close(self) -> None:
+        """Give up what the checks saw."""
+        if self._view is not None:
+            given_up(self._view)
+            self._view = None
 
     def forget_checks(self) -> None:
         """What checks left is not told of, for it cannot be kept."""

@@ -137,7 +137,10 @@ class _Run:
 
     def ended(self) -> RunEnded:
         """How it ended, published."""
-        made = self._made()
+        try:
+            made = self._made()
+        finally:
+            self._inquiry.close()
         self._request.on_step("publish")
         publication = Publication(
             self._request.workspace,

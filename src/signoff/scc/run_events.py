@@ -45,7 +45,7 @@ def event_line(
     """
     if kind not in KINDS:
         raise ValueError(f'"{shown(kind)}" is no kind of event')
-    own = {
+    own: dict[str, Any] = {
         "event_id": mint_oid(at),
         "kind": kind,
         "run_id": run_id,

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Final
 
 from msgspec import Struct
@@ -25,11 +26,12 @@ from signoff.folder import Folder, Unfinished, close_quietly, reason
 from signoff.jsonvalue import shown
 from signoff.pathglob import Glob
 from signoff.sandbox.supervisor.copying import Copied, copy_tree
+from signoff.sandbox.supervisor.removal import remove
 from signoff.scc.evidence_index import NEVER_COLLECTED, EvidenceFile
 from signoff.scc.run_names import LOCKS, STAGING
 from signoff.scc.workspace import PathUnsafe
 
-__all__ = ["Stamp", "View", "copy_out", "folder_state", "laid_out", "stamps"]
+__all__ = ["Stamp", "View", "copy_out", "folder_state", "given_up", "laid_out", "stamps"]
 
 LEFT_OUT: Final = (RUNS, STAGING, LOCKS)
 MAX_BYTES: Final = 64 * 2**30
@@ -64,12 +66,17 @@ def laid_out(workspace: Path, scratch: str) -> View:
         OSError: It cannot be copied.
         TooMuch: It is larger or deeper than may be copied.
     """
-    base = Path(scratch) / "view"
+    base = Path(mkdtemp(prefix="view-", dir=scratch))
     view = View(root=str(base / "workspace"), home=str(base / "home"), temporary=str(base / "tmp"))
-    for folder in (base, Path(view.home), Path(view.temporary)):
-        folder.mkdir(mode=0o700)
+    for folder in (view.home, view.temporary):
+        Path(folder).mkdir(mode=0o700)
     _fill(str(workspace), view.root, "", Copied(lambda: None, MAX_BYTES))
     return view
+
+
+def given_up(view: View) -> None:
+    """Nothing is left of a view."""
+    remove(str(Path(view.root).parent))
 
 
 def _fill(source: str, target: str, at: str, copied: Copied) -> None:

@@ -46,9 +46,9 @@ def command(
     contract: str,
     area: str | None,
     taskcode: str | None,
+    *,
     workspace: str,
     record: str | None,
-    *,
     fail_fast: bool,
     strict: bool,
 ) -> int:
