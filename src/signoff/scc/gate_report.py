@@ -10,10 +10,12 @@ import msgspec
 from msgspec import Struct
 
 from signoff.dialects.scc.names import GATE_REPORT
-from signoff.dialects.scc.scope import pattern_fault
-from signoff.errors import DocumentError
+from signoff.dialects.scc.scope import SCRIPTS, comparable, pattern_fault
+from signoff.errors import DocumentError, JSONError
 from signoff.jsonvalue import shown
-from signoff.scc.triplet import Measured
+from signoff.scc.triplet import MAX_TRIPLET_BYTES, Measured
+from signoff.scc.workspace import PathMissing, PathUnsafe, Workspace
+from signoff.strictjson import Limits, loads
 
 __all__ = [
     "GROUPS",
@@ -28,6 +30,9 @@ __all__ = [
 
 GUARD_VERSION: Final = "1"
 PLACE_VARIABLE: Final = "MVM_VERDICT_OUT"
+_LIMITS: Final = Limits(max_bytes=MAX_TRIPLET_BYTES, max_depth=64)
+# In comparable form: a gate report there would replace what others are judged by.
+_APART: Final = ("docs/report/", "evidence/", "artifacts/", ".signoff/", ".git/")
 
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "report": (
@@ -129,20 +134,41 @@ def encode_reports(reports: Iterable[GateReport]) -> bytes:
     return _encoded(_document(whole, checks, judged=bool(told)) | {"tasks": own})
 
 
-def report_place(env: Mapping[str, str]) -> str:
+def report_place(env: Mapping[str, str], workspace: Workspace | None = None) -> str:
     """
     Where the gate report is written, relative to the workspace.
 
+    Args:
+        env: The variable may name another place than the usual one.
+        workspace: Where, so that nothing but an earlier gate report is replaced there.
+
     Raises:
-        DocumentError: The variable names no file in the workspace.
+        DocumentError: The variable names no file in the workspace that a gate report may be.
     """
     given = env.get(PLACE_VARIABLE)
     if not given:
         return GATE_REPORT
     place = posixpath.normpath(given)
-    if pattern_fault(given) is not None or place == "." or given.endswith("/"):
-        raise DocumentError(f"{PLACE_VARIABLE}: {shown(given)} is no file in the workspace")
+    if pattern_fault(given) is not None or not place.endswith(".json"):
+        raise DocumentError(f"{PLACE_VARIABLE}: {shown(given)} is no JSON file in the workspace")
+    folded = comparable(place)
+    if folded.startswith(_APART) or folded in {comparable(path) for path in SCRIPTS}:
+        raise DocumentError(f"{PLACE_VARIABLE}: {shown(given)} is among files that are protected")
+    if workspace is not None and place != GATE_REPORT and not _is_free(workspace, place):
+        raise DocumentError(f"{PLACE_VARIABLE}: {shown(given)} is there and is no gate report")
     return place
+
+
+def _is_free(workspace: Workspace, place: str) -> bool:
+    """There is nothing at the place, or an earlier gate report, or one that was emptied."""
+    try:
+        data = workspace.read(place, max_bytes=MAX_TRIPLET_BYTES)
+        value = loads(data, limits=_LIMITS) if data else {"guard": {}, "fail_codes": []}
+    except PathMissing:
+        return True
+    except (PathUnsafe, JSONError):
+        return False
+    return isinstance(value, dict) and {"guard", "fail_codes"} <= {*value}
 
 
 def _groups(report: GateReport) -> list[dict[str, str]]:

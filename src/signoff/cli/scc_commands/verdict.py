@@ -67,7 +67,7 @@ def command(
             workspace=place,
             area=wanted or (settings.area if task_code else ""),
             task_code=task_code,
-            place=report_place(terminal.env),
+            place=report_place(terminal.env, place),
             now=datetime.now(UTC),
             strict=strict,
         )
