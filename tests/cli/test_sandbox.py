@@ -102,6 +102,7 @@ def test_what_did_not_end_by_itself_is_one_sentence(argv: list[str], told: str) 
         ["check", "--", "true"],
         ["run", "--workspace", "/no/such/folder", "--", "true"],
         ["run", "--timeout", "0", "--", "true"],
+        ["run", "--timeout", "nan", "--", "true"],
         ["run", "--min-isolation", "L0", "--", "true"],
         ["walk"],
     ],

@@ -7,6 +7,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -125,11 +126,23 @@ def test_no_handle_of_ours_is_inherited(plain: Marked, tmp_path: Path) -> None:
         (Command(argv=("a",), readable=("here",)), "'here' is not absolute"),
         (Command(argv=("a",), writable=("here",)), "'here' is not absolute"),
         (Command(argv=("a",), cwd="\0"), "cwd has a NUL"),
+        (Command(argv="ls -l"), "argv is a text"),  # type: ignore[arg-type]
+        (Command(argv=("a", 3)), r"argv\[1\] must be a text"),  # type: ignore[arg-type]
+        (Command(argv=("a",), limits=Limits(timeout_s=float("nan"))), "timeout_s is nan"),
+        (Command(argv=("a",), limits=Limits(timeout_s=-1.0)), "timeout_s is -1.0"),
+        (Command(argv=("a",), limits=Limits(memory_bytes=-1)), "memory_bytes is -1"),
+        (Command(argv=("a",), limits=Limits(head_bytes=-1)), "head_bytes is -1"),
     ],
 )
 def test_what_can_be_no_command_is_refused(command: Command, says: str) -> None:
     with Sandbox(level="L1") as sandbox, pytest.raises(ValueError, match=says):
         sandbox.run(command)
+
+
+@pytest.mark.parametrize("options", [{"level": "L9"}, {"min_isolation": "L4"}])
+def test_level_that_is_none_is_refused(options: Any) -> None:
+    with pytest.raises(ValueError, match="must be L1, L2 or L3"):
+        Sandbox(**options)
 
 
 def test_a_missing_program(marked: Marked) -> None:

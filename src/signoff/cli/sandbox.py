@@ -39,6 +39,18 @@ Examples:
 """
 
 
+class Seconds(click.FloatRange):
+    """A number of seconds; what is no number compares with no bound, and is none."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        found: float = super().convert(value, param, ctx)
+        if found != found:  # noqa: PLR0124  so only of what is no number
+            self.fail(f"{value} is no number of seconds.", param, ctx)
+        return found
+
+
 @click.command("sandbox", cls=Command, epilog=EXAMPLES)
 @click.argument("action", metavar="check|run", type=click.Choice(["check", "run"]))
 @click.argument("argv", nargs=-1, type=click.UNPROCESSED)
@@ -54,7 +66,7 @@ Examples:
     "--timeout",
     "timeout_s",
     metavar="SECONDS",
-    type=click.FloatRange(0, MAX_TIMEOUT_S, min_open=True),
+    type=Seconds(0, MAX_TIMEOUT_S, min_open=True),
     default=DEFAULT_TIMEOUT_S,
     help="When the command is ended; 600 when absent.",
 )

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from signoff.sandbox.command import Command
+from signoff.sandbox.command import Command, Limits
 
 __all__ = ["check", "environment", "search_path"]
 
@@ -20,13 +20,8 @@ def check(command: Command) -> None:
     Raises:
         ValueError: It cannot, whatever is installed; the message says what is wrong.
     """
-    if not command.argv:
-        raise ValueError("argv is empty, expected a program and its arguments")
-    if not command.argv[0]:
-        raise ValueError("argv[0] is empty, expected the name of a program")
-    for number, argument in enumerate(command.argv):
-        if "\0" in argument:
-            raise ValueError(f"argv[{number}] has a NUL character")
+    _check_argv(command)
+    _check_limits(command.limits)
     for name, value in command.env.items():
         if not name or "=" in name or "\0" in name or "\0" in value:
             raise ValueError(f"env has {name[:60]!r}, which cannot be a variable")
@@ -37,6 +32,27 @@ def check(command: Command) -> None:
             raise ValueError(f"path {path[:200]!r} is not absolute")
     if "\0" in command.cwd:
         raise ValueError("cwd has a NUL character")
+
+
+def _check_argv(command: Command) -> None:
+    if isinstance(command.argv, str | bytes):
+        raise ValueError("argv is a text, expected a program and its arguments, one item each")  # noqa: TRY004  one kind of error
+    if not command.argv:
+        raise ValueError("argv is empty, expected a program and its arguments")
+    if not command.argv[0]:
+        raise ValueError("argv[0] is empty, expected the name of a program")
+    for number, argument in enumerate(command.argv):
+        if not isinstance(argument, str):
+            raise ValueError(f"argv[{number}] must be a text, got {type(argument).__name__}")  # noqa: TRY004  likewise
+        if "\0" in argument:
+            raise ValueError(f"argv[{number}] has a NUL character")
+
+
+def _check_limits(limits: Limits) -> None:
+    for name in limits.__struct_fields__:
+        limit = getattr(limits, name)
+        if limit is not None and not limit >= 0:  # what is no number is not either
+            raise ValueError(f"limit {name} is {limit}, expected a number from 0 on")
 
 
 def environment(

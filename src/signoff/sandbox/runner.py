@@ -47,6 +47,9 @@ class Sandbox:
         limits: Highest limits; those of a command cannot exceed them, save that of its time.
         warm: Commands that say what to preload are forked from a process that has, which
             is fast, and no more than L1; not where more is required.
+
+    Raises:
+        ValueError: There is no such level.
     """
 
     def __init__(
@@ -59,6 +62,9 @@ class Sandbox:
         limits: Limits | None = None,
         warm: bool = False,
     ) -> None:
+        for name, value in (("level", level or "L1"), ("min_isolation", min_isolation)):
+            if value not in LEVELS:
+                raise ValueError(f"{name} must be L1, L2 or L3, got {value!r}")
         self._level = level
         self._warm = warm
         self._min_isolation: Isolation = min_isolation
