@@ -742,3 +742,27 @@ def test_recorded_base_that_is_not_there_is_inconclusive(repo: Repo) -> None:
     finding = judged(repo.root, {"allowed": ["**"]}, base="0" * 40)
 
     assert Cause.EVIDENCE_UNREACHABLE is finding.cause
+
+
+def test_tag_that_is_called_like_a_branch_does_not_move_the_base(repo: Repo) -> None:
+    repo.commit(a="1")
+    repo.git("update-ref", "refs/remotes/origin/main", "HEAD")
+    repo.commit(evil="1")
+    repo.git("tag", "origin/main")
+    short = judged(repo.root, {"allowed": [], "base": "origin/main"})
+    full = judged(repo.root, {"allowed": [], "base": "refs/remotes/origin/main"})
+
+    assert Status.INCONCLUSIVE is short.status
+    assert "refs/tags/origin/main and refs/remotes/origin/main" in short.detail
+    assert "Not allowed: evil" == full.detail
+
+
+def test_tag_that_is_called_like_a_branch_and_is_the_same_commit_is_not_ambiguous(
+    repo: Repo,
+) -> None:
+    repo.commit(a="1")
+    repo.git("update-ref", "refs/remotes/origin/main", "HEAD")
+    repo.git("tag", "origin/main")
+    repo.commit(b="1")
+
+    assert ["b"] == repo.changed("origin/main")

@@ -13,7 +13,7 @@ from signoff.git.store import stored
 from signoff.model import inconclusive
 from signoff.status import Cause
 
-__all__ = ["difference", "patched"]
+__all__ = ["difference", "laid_index", "patched"]
 
 _LISTED: Final = re.compile(rb"([0-7]{6}) ([0-9a-f]{40,64}) 0\t(.+)", re.DOTALL)
 
@@ -40,7 +40,7 @@ def patched(
                 detail = f"A file that the patch changes is too large to be read: {entry.id}"
                 raise NotJudged(inconclusive(detail, Cause.EVIDENCE_UNREACHABLE))
             stored(git, "blob", data)
-    _index(git, files)
+    laid_index(git, files)
     if patch.strip():
         git.run("apply", "--cached", "--whitespace=nowarn", "-", given=patch)
     listed = map(_LISTED.fullmatch, git.run("ls-files", "--stage", "-z").split(b"\0"))
@@ -58,13 +58,13 @@ def difference(git: Git, before: Mapping[bytes, Entry], after: Mapping[bytes, En
     (git.folder / "git" / "info" / "attributes").write_bytes(b"")
     trees = []
     for files in (before, after):
-        _index(git, files)
+        laid_index(git, files)
         trees.append(git.run("write-tree", "--missing-ok").decode().strip())
     options = ("--no-renames", "--no-ext-diff", "--no-textconv", "--binary", "--full-index")
     return git.run("-c", "core.quotePath=false", "diff-tree", "-r", "-p", *options, *trees)
 
 
-def _index(git: Git, files: Mapping[bytes, Entry]) -> None:
+def laid_index(git: Git, files: Mapping[bytes, Entry]) -> None:
     """Makes the index of git's own repository hold these files and no others."""
     git.run("read-tree", "--empty")
     lines = (b"%06o %b\t%b\0" % (e.mode, e.id.encode(), path) for path, e in sorted(files.items()))

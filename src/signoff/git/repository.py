@@ -85,12 +85,16 @@ class Repository(Struct, frozen=True, kw_only=True, dict=True):
 
     def find(self, name: str) -> str | None:
         """The id that a name stands for, looked for where git looks; None for an unknown one."""
-        for place in _PLACES:
-            if (place != "{}" or name.startswith("refs/") or name.isupper()) and (
-                found := self._id_of(place.format(name))
-            ):
-                return found
-        return None
+        return next(iter(self.meanings(name).values()), None)
+
+    def meanings(self, name: str) -> dict[str, str]:
+        """The references that a name can stand for, each with its id, in git's order."""
+        places = [
+            place.format(name)
+            for place in _PLACES
+            if place != "{}" or name.startswith("refs/") or name.isupper()
+        ]
+        return {place: found for place in places if (found := self._id_of(place))}
 
     def upstreams(self) -> Iterator[str]:
         """

@@ -48,10 +48,15 @@ def base_of(work: Opened, wanted: str | None) -> Base:
         if commit is None:
             raise _unknown(wanted)
         return Base(commit.id, wanted, is_pinned=True)
-    found = work.repository.find(wanted)
-    if found is None:
+    found = work.repository.meanings(wanted)
+    if not found:
         raise _unknown(wanted)
-    return Base(_left(work, found, wanted), wanted, is_pinned=False)
+    if len({*found.values()}) > 1:
+        # git takes the first; a tag that somebody pushed would then move the base
+        names = " and ".join(found)
+        detail = f"Base is ambiguous: {shown(wanted)} is {shown(names)}; write it in full."
+        raise NotJudged(inconclusive(detail, Cause.EVIDENCE_UNREACHABLE))
+    return Base(_left(work, next(iter(found.values())), wanted), wanted, is_pinned=False)
 
 
 def _upstream(work: Opened) -> Base:
