@@ -24,6 +24,12 @@ without_groups = pytest.mark.skipif(
 )
 
 
+def groups(keeper: int) -> set[int]:
+    """The guardians of a keeper that have control groups."""
+    names = [path.name for place in places() for path in Path(place.path).iterdir()]
+    return {int(name.split("-")[3]) for name in names if f"-{keeper}-" in name}
+
+
 def guardian(plain: Marked) -> int:
     return int(plain.run(GUARDIAN).stdout.head)
 
@@ -93,9 +99,16 @@ def test_one_that_is_killed_while_it_waits_is_replaced(plain: Marked) -> None:
     assert eventually(lambda: not any(map(is_alive, waiting)))
     assert eventually(lambda: bool(descendants(keeper)))
     assert 0 == plain.run("pass").exit_code
-    names = tuple(f"-{keeper}-{pid}" for pid in waiting)
-    groups = [path for place in places() for path in Path(place.path).iterdir()]
-    assert not [path for path in groups if path.name.endswith(names)]
+    assert eventually(lambda: not groups(keeper) & {*waiting})
+
+
+def test_no_control_group_is_left(marked: Marked) -> None:
+    for program in ("pass", "import os; os.kill(os.getpid(), 9)", "pass"):
+        marked.run(program)
+    keeper = marked.sandbox._house.keeper().pid
+    marked.sandbox.close()
+
+    assert not groups(keeper)
 
 
 def test_many_at_a_time_come_to_no_harm(plain: Marked) -> None:

@@ -152,19 +152,27 @@ class Keeper:
         self.poll.register(ours.fileno(), select.POLLIN)
 
     def hand(self, handles: list[int]) -> None:
-        """Hands a command over to the guardian that waits."""
-        if len(handles) == HANDLES and self.idle:
-            pid, link = self.idle.pop()
+        """Hands a command over to a guardian that waits."""
+        if len(handles) == HANDLES and (who := self.taker(handles)) is not None:
             # held until the guardian and all of its own are gone: signoff waits for that
-            self.guardians[pid] = handles.pop(0)
-            try:
-                send_handles(link, b"+", [self.guardians[pid], *handles])
-            except OSError:
-                pass  # it has been killed, which is noticed next
-            if pid not in self.exits and (exits := self.watch(pid)) is not None:
-                self.exits[pid] = exits
+            self.guardians[who.pid] = handles.pop(0)
+            self.await_exit(who.pid)
         for handle in handles:
             os.close(handle)
+
+    def taker(self, handles: list[int]) -> Idle | None:
+        """The guardian that has been given a command; none when no more can be forked."""
+        while True:
+            if not self.idle:
+                self.prepare()
+            if not self.idle:
+                return None
+            who = self.idle.pop()
+            try:
+                send_handles(who.link, b"+", handles)
+            except OSError:
+                continue  # it has been killed, which is noticed next
+            return who
 
     def hear(self, who: Idle) -> None:
         """A guardian says that nothing of its command is left, and that it can have another."""
@@ -172,15 +180,27 @@ class Keeper:
             said = who.link.recv(1)
         except OSError:
             said = b""
-        if said and who.pid in self.guardians:  # else it is about to end
+        if said and who.pid in self.guardians:
             os.close(self.guardians.pop(who.pid))
             self.hung.pop(who.pid, None)
             self.idle.append(who)
+        elif not said and self.await_exit(who.pid):
+            self.poll.unregister(who.link.fileno())  # it is ending, which takes a moment
+
+    def await_exit(self, pid: int) -> bool:
+        """Has the poll wake up when a guardian has ended, where the system can do that."""
+        if pid not in self.exits and (exits := self.watch(pid)) is not None:
+            self.exits[pid] = exits
+        return pid in self.exits
 
     def forget(self, who: Idle) -> None:
         """A guardian that has ended."""
-        del self.links[who.link.fileno()]
-        self.poll.unregister(who.link.fileno())
+        handle = who.link.fileno()
+        del self.links[handle]
+        try:
+            self.poll.unregister(handle)
+        except KeyError:
+            pass  # its end has been seen coming
         who.link.close()
         if who in self.idle:
             self.idle.remove(who)
@@ -218,6 +238,7 @@ class Keeper:
         code = os.waitstatus_to_exitcode(status)
         if code:
             self.kill_orphans(pid)
+        self.group_of(pid).remove()
         if (handle := self.guardians.pop(pid, None)) is None:
             return
         self.hung.pop(pid, None)
@@ -233,10 +254,13 @@ class Keeper:
 
     def kill_orphans(self, guardian: int) -> None:
         """Kills what a guardian has left behind, which this process has adopted."""
-        group = ControlGroup(self.where, group_name(os.getpid(), guardian))
+        group = self.group_of(guardian)
         until = time.monotonic() + PATIENCE_S
         end_all(self.note, until, strike=group.kill, spared=self.is_guardian)
-        group.remove()
+
+    def group_of(self, guardian: int) -> ControlGroup:
+        """The control group of a guardian."""
+        return ControlGroup(self.where, group_name(os.getpid(), guardian))
 
     def is_guardian(self, pid: int) -> bool:
         """True of processes that are here by right."""
