@@ -17,6 +17,7 @@ from signoff.scc.workspace import Workspace
 from tests.repositories import Repo
 
 CONTRACT = "contracts/t1.json"
+RECORD = ".signoff/scc/records/T1/record.json"
 
 
 def contract_text(**fields: Any) -> str:
@@ -123,6 +124,10 @@ class Site:
         )
         self.repo.git("reset", "--quiet")
         return f"{text}\n" if text else ""
+
+    def without_record(self) -> bool:
+        """No record of the task is there."""
+        return not (self.root / RECORD).exists()
 
     def oid(self, path: str) -> str:
         """The OID of an object, registered now."""

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from signoff.dialects.scc.shape import VERSION
 
-__all__ = ["Assurance", "ChangedPath", "encode_changes"]
+__all__ = ["Assurance", "ChangedPath", "encode_changes", "printable"]
 
 
 class Assurance(Enum):
@@ -60,13 +60,13 @@ def encode_changes(
         "base_commit": base,
         "commit": commit,
         "changes": [
-            {**msgspec.structs.asdict(one), "path": _text(one.path)}
+            {**msgspec.structs.asdict(one), "path": printable(one.path)}
             for one in sorted(changes, key=lambda one: one.path)
         ],
     }
     return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
 
 
-def _text(path: str) -> str:
+def printable(path: str) -> str:
     """The path where it is UTF-8, else with its odd bytes written out."""
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -1,11 +1,14 @@
-"""What an executor was given beside the contract: pins and the map of modules."""
+"""Pins and the map of modules that an executor was given, and whether its changes are allowed."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
-from signoff.dialects.scc.context import Map, Pins, read_map, read_pins
+from signoff.dialects.scc.context import Map, Pins, pins_violation, read_map, read_pins
 from signoff.dialects.scc.contract import Inputs
+from signoff.dialects.scc.scope import Scope
 from signoff.errors import ContractError, DatabaseUnusable, DocumentError
 from signoff.jsonvalue import shown
 from signoff.scc.registry import OidRegistry
@@ -13,7 +16,7 @@ from signoff.scc.ulid import is_oid
 from signoff.scc.work_refused import WorkRefused
 from signoff.scc.workspace import PathMissing, PathUnsafe, Workspace
 
-__all__ = ["Given", "given_inputs"]
+__all__ = ["Given", "given_inputs", "require_allowed"]
 
 
 class Given(Struct, frozen=True, kw_only=True):
@@ -57,6 +60,30 @@ def given_inputs(workspace: Workspace, inputs: Inputs, registry: OidRegistry) ->
         message = f"{shown(exc.source)}: {exc.faults[0].message}"
         raise WorkRefused.unusable(f"inputs_ref: {message}") from exc
     return Given(pins=pins, map=found, paths=tuple(paths))
+
+
+def require_allowed(
+    scope: Scope, pins: Pins | None, touched: Iterable[str], *, lines: int | None
+) -> None:
+    """
+    Nothing, if scope and pins allow a change.
+
+    Args:
+        scope: Of the contract.
+        pins: None where there are none.
+        touched: Every changed path, sorted.
+        lines: Lines added and removed, None where they were not counted.
+
+    Raises:
+        WorkRefused: They do not.
+    """
+    paths = tuple(touched)
+    for path in paths:
+        if not scope.allows(path):
+            raise WorkRefused.denied(f'"{shown(path)}" is outside of scope_allow')
+    fault = None if pins is None else pins_violation(pins, paths, lines=lines)
+    if fault is not None:
+        raise WorkRefused.denied(fault)
 
 
 def _place(reference: str, registry: OidRegistry) -> tuple[str, str]:

@@ -38,11 +38,13 @@ class OwnFiles(Struct, frozen=True, kw_only=True):
         written: Digests that it wrote, by path.
         compared: The workspace.
         files: The workspace, to read.
+        keeps_state: The verifier works in it, so its state changes there.
     """
 
     written: Mapping[str, frozenset[str]]
     compared: Compared
     files: Worktree
+    keeps_state: bool = True
 
     def made(self, change: Change) -> bool:
         """A change is the verifier's own, whichever state of it is looked at."""
@@ -69,7 +71,7 @@ class OwnFiles(Struct, frozen=True, kw_only=True):
 
     def _is_state(self, text: str, path: bytes) -> bool:
         """It is kept by the verifier while it works, and no commit has changed it."""
-        if not text.startswith(f"{STATE}/"):
+        if not self.keeps_state or not text.startswith(f"{STATE}/"):
             return False
         node = self.compared.nodes.get(path)
         return (

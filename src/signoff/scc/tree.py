@@ -75,10 +75,11 @@ def listing(root: str, deadline: Deadline) -> dict[bytes, Node]:
             with os.scandir(os.fsencode(root) + b"/" + folder) as entries:
                 for entry in entries:
                     path = folder + entry.name
+                    if entry.name == b".git":
+                        continue
                     if entry.is_dir(follow_symlinks=False):
-                        if entry.name != b".git":
-                            folders.append(path + b"/")
-                    elif path != b".git":
+                        folders.append(path + b"/")
+                    else:
                         found[path] = _node(entry.stat(follow_symlinks=False))
     except OSError as exc:
         raise unreadable(exc) from exc

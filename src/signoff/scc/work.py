@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from signoff.dialects.scc.context import pins_violation
 from signoff.dialects.scc.contract import SccContract
 from signoff.dialects.scc.patch import Change as PatchChange
 from signoff.dialects.scc.patch import changed_paths
@@ -25,9 +24,9 @@ from signoff.git.objects import Entry
 from signoff.git.program import Deadline
 from signoff.git.worktree import Worktree
 from signoff.jsonvalue import shown
-from signoff.scc.change_set import Assurance, ChangedPath
+from signoff.scc.change_set import Assurance, ChangedPath, printable
 from signoff.scc.comparison import Compared, changed_as, compared_with, ignored_as, path_text
-from signoff.scc.given import Given, given_inputs
+from signoff.scc.given import Given, given_inputs, require_allowed
 from signoff.scc.own_files import OwnFiles
 from signoff.scc.patch_work import patch_paths, read_headers, require_applied
 from signoff.scc.protected import Protected, violations
@@ -78,7 +77,7 @@ class WorkFound(Struct, frozen=True, kw_only=True):
         commit: That is checked out, likewise.
         assurance: What the change set rests on.
         changes: Every path that is not as it is in the base, the verifier's own files aside.
-        touched: Their paths, sorted.
+        touched: Their paths, sorted; odd bytes are written out.
         evidence: The executor's files: record, logs, patch; none without a record.
         touched_oids: Of the record.
         evidence_oids: Of the record.
@@ -215,7 +214,8 @@ class _Examination:
         if headers is not None:
             patch_paths(headers, compared, self._protected())
         self._require_state(work, compared, changes)
-        self._require_allowed(touched, self._lines(work, compared, changes, files))
+        lines = self._lines(work, compared, changes, files)
+        require_allowed(self._request.contract.scope, self._given.pins, touched, lines=lines)
 
     def _base(self, work: Opened, head: str) -> str:
         record = None if self._record is None else self._record.record
@@ -263,7 +263,7 @@ class _Examination:
         self._facts |= {
             "assurance": assurance,
             "changes": tuple(sorted(told, key=lambda one: one.path)),
-            "touched": touched,
+            "touched": tuple(map(printable, touched)),
             "dirty": bool(told) and assurance is not Assurance.COMMIT,
         }
         return touched
@@ -295,17 +295,6 @@ class _Examination:
                     self._facts["dirty"] = True
                     message = f'"{shown(path_text(path))}" is not what commit {work.head} has'
                     raise WorkRefused.unusable(f"the workspace is in another state: {message}")
-
-    def _require_allowed(self, touched: tuple[str, ...], lines: int | None) -> None:
-        """Scope and pins allow the changes."""
-        scope = self._request.contract.scope
-        for path in touched:
-            if not scope.allows(path):
-                raise WorkRefused.denied(f'"{shown(path)}" is outside of scope_allow')
-        if self._given.pins is not None:
-            fault = pins_violation(self._given.pins, touched, lines=lines)
-            if fault is not None:
-                raise WorkRefused.denied(fault)
 
     def _lines(
         self, work: Opened, compared: Compared, changes: list[Change], files: Worktree
