@@ -99,6 +99,11 @@ class World:
         }
         return run(RunRequest(**{**request, **options}))
 
+    def settle(self, *lines: str) -> None:
+        """Settings of these lines, besides what every workspace here has."""
+        own = ('unit_registry = "builtin"', 'ssot_registry = "none"')
+        self.write(".signoff/scc.toml", "\n".join((*own, *lines, "")))
+
     def json(self, path: str) -> Any:
         return json.loads((self.root / path).read_bytes())
 
@@ -133,7 +138,7 @@ def world(root: Path, sandbox: Sandbox) -> World:
     made = World(root, sandbox)
     made.git("init", "-q")
     install(made.workspace, place_of(made.workspace, {}))
-    made.write(".gitignore", ".signoff/\n")
+    made.write(".gitignore", ".signoff/*\n!.signoff/scc.toml\n")
     made.write("src/a.py", "x = 1\n")
     made.commit()
     return made

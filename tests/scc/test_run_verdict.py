@@ -264,7 +264,13 @@ def test_names_that_are_none_are_refused_and_nothing_is_written(repo: World) -> 
     repo.agree(check())
     repo.run()
     before = sorted(map(str, repo.root.rglob("*")))
-    for area, task_code in (("..", "T1"), (AREA, "../x"), (AREA, "CON"), (AREA, "t1"), ("a/b", "x")):
+    for area, task_code in (
+        ("..", "T1"),
+        (AREA, "../x"),
+        (AREA, "CON"),
+        (AREA, "t1"),
+        ("a/b", "x"),
+    ):
         with pytest.raises(RunRefused):
             repo.run(area=area, task_code=task_code)
     assert before == sorted(map(str, repo.root.rglob("*")))

@@ -51,6 +51,8 @@ __all__ = ["EVENTS", "FIXED", "GATE", "VERDICT", "Composed", "RunFacts", "compos
 GATE: Final = "evidence/gate_verdict.json"
 EVENTS: Final = "events.jsonl"
 VERDICT: Final = "evidence/verdict.json"
+NOTHING: Final = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+"""Digest of what is not there."""
 FIXED: Final = (
     "evidence/changes.json",
     "evidence/checks.json",
@@ -270,11 +272,11 @@ def _meta(facts: RunFacts, report: Report, document: VerdictDocument) -> dict[st
         "task_code": names.task_code,
         "area": names.area,
         "contract_path": facts.contract_path,
-        "contract_sha256": facts.contract_sha256,
+        "contract_sha256": facts.contract_sha256 or NOTHING,
         "contract_digest": facts.contract_digest,
         "workspace_ref": {"repo": facts.repo, "commit": work.commit},
         "base_commit": work.base_commit,
-        "tree_digest": work.tree_digest,
+        "tree_digest": work.tree_digest or f"sha256:{NOTHING}",
         "dirty": work.dirty,
         "change_assurance": work.assurance.value,
         "isolation": {"level": report.isolation, "missing": [*report.missing]},
@@ -354,7 +356,7 @@ def _pointer(facts: RunFacts, verdict: bytes) -> PointerDocument:
         area=names.area,
         run_dir=names.run_dir,
         artifacts_dir=names.mirror,
-        contract_sha256=facts.contract_sha256 or _sha256(b""),
+        contract_sha256=facts.contract_sha256 or NOTHING,
         commit=facts.work.commit,
         verdict_sha256=_sha256(verdict),
     )

@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from time import monotonic
 
+from msgspec.structs import replace
+
 from signoff.dialects.scc.placeholder import expand
 from signoff.dialects.scc.verdict import Failure, encode_verdict, verdict_document
+from signoff.errors import NotJudged
 from signoff.model import skipped
 from signoff.pathglob import parse_glob
 from signoff.scc.checks import CheckDone, Prepared, Surroundings, environment, prepared, run_checks
@@ -17,6 +20,7 @@ from signoff.scc.opening import Opened, RunRequest
 from signoff.scc.phase4 import PhaseResult
 from signoff.scc.phase4 import check as phase4
 from signoff.scc.store import open_registry, place_of
+from signoff.scc.tree import tree_digest
 from signoff.scc.view import View, given_up, laid_out, stamps
 from signoff.scc.work import WorkFound, WorkRequest, examine
 
@@ -69,12 +73,15 @@ class Inquiry:
         """
         opened, step = self._opened, self._request.on_step
         if opened.failure is not None or opened.contract is None:
+            self.work = WorkFound(tree_digest=self.tree())
             return self.stopped(opened.failure, "scc.contract")
         root, policy = self._request.workspace.root, opened.settings.commands
         self.prepared = prepared(opened.contract.checks, self.values, policy, root)
         step("work")
         self._examine()
         if self.work.failure is not None:
+            if not self.work.tree_digest:
+                self.work = replace(self.work, tree_digest=self.tree())
             return self.stopped(self.work.failure, "scc.work")
         step("view")
         self._run_checks()
@@ -102,6 +109,13 @@ class Inquiry:
             checks=checks,
             phases=self.phases,
         )
+
+    def tree(self) -> str:
+        """The digest of the tree as it is now, ``""`` where it cannot be read."""
+        try:
+            return tree_digest(self._request.workspace, own=(self._opened.names.gate_report,))
+        except NotJudged:
+            return ""
 
     def close(self) -> None:
         """Give up what the checks saw."""

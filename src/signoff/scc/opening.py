@@ -10,12 +10,9 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
-from typing import Final
 
-import msgspec
 from msgspec import Struct
 
 from signoff.canonical import digest_bytes
@@ -33,32 +30,26 @@ from signoff.dialects.scc.settings import Settings
 from signoff.dialects.scc.shape import LIMITS
 from signoff.dialects.scc.verdict import FailClass, Failure
 from signoff.errors import ConfigError, ContractError, DocumentError, JSONError, SignoffError
-from signoff.folder import Folder, reason
+from signoff.folder import Folder
 from signoff.jsonvalue import shown
-from signoff.ledger import Ledger, Note
+from signoff.ledger import Ledger
 from signoff.sandbox.command import Runner
+from signoff.scc.earlier import Known, known_of, remove_verdicts
 from signoff.scc.gate_report import report_place
 from signoff.scc.lock import Locks
 from signoff.scc.run_names import RunNames
 from signoff.scc.store import open_registry, place_of
 from signoff.scc.ulid import is_oid
 from signoff.scc.workspace import PathMissing, PathUnsafe, Workspace
-from signoff.scc.written import WrittenRun, digests_of, run_data, runs_of
+from signoff.scc.written import WrittenRun
 from signoff.strictjson import loads
 
 __all__ = [
-    "Known",
     "Opened",
     "RunRefused",
     "RunRequest",
-    "announcement_of_publishing",
-    "known_of",
     "opened_run",
-    "remove_verdicts",
 ]
-
-PUBLISHING: Final = "scc.publishing"
-_KEY: Final = "scc"
 
 
 class RunRefused(Exception):
@@ -98,19 +89,6 @@ class RunRequest(Struct, frozen=True, kw_only=True):
     on_step: Callable[[str], object] = lambda _: None
 
 
-class Known(Struct, frozen=True, kw_only=True):
-    """
-    What the ledger knows of earlier runs.
-
-    Args:
-        runs: In their order, also those that were about to be published.
-        written: Digests that the verifier wrote, by path.
-    """
-
-    runs: tuple[WrittenRun, ...] = ()
-    written: dict[str, frozenset[str]] = {}
-
-
 class Opened(Struct, frozen=True, kw_only=True):
     """
     A run that holds its locks, with no verdict of its TaskCode and its task left.
@@ -145,28 +123,6 @@ class _Contract(Struct, frozen=True, kw_only=True):
     problem: str = ""
 
 
-def known_of(ledger: Ledger) -> Known:
-    """
-    What a ledger knows of earlier runs.
-
-    Raises:
-        DatabaseUnusable: It cannot be read.
-        LedgerCorrupt: It holds what no run has recorded.
-    """
-    announced = [
-        msgspec.convert(event.data[_KEY], WrittenRun)
-        for event in ledger.events()
-        if event.type == PUBLISHING and _KEY in event.data
-    ]
-    return Known(runs=(*announced, *runs_of(ledger)), written=digests_of(ledger))
-
-
-def announcement_of_publishing(run: WrittenRun) -> Note:
-    """The event that tells where verdicts are about to be, before the first of them is."""
-    data = run_data(run)
-    return Note(type=PUBLISHING, contract_id=run.task_id, signature="", data=data)
-
-
 def opened_run(request: RunRequest, ledger: Ledger, locks: Locks) -> Opened:
     """
     The run, with its locks held and every earlier verdict removed.
@@ -186,8 +142,9 @@ def opened_run(request: RunRequest, ledger: Ledger, locks: Locks) -> Opened:
     settings, problem = _settings(request.workspace)
     found = _found(request)
     known = known_of(ledger)
-    names = _names(request, settings, found, known)
-    same = [run for run in known.runs if _is_same(run, names, found)]
+    names = _names(request, settings, found, known, is_unsettled=bool(problem))
+    anywhere = bool(problem) and request.area is None
+    same = [run for run in known.runs if _is_same(run, names, found, anywhere=anywhere)]
     pairs = {(names.area, names.task_code), (names.area, names.task_id)}
     pairs |= {(run.area, name) for run in same for name in (run.task_code, run.task_id) if name}
     locks.take(pairs)
@@ -205,52 +162,6 @@ def opened_run(request: RunRequest, ledger: Ledger, locks: Locks) -> Opened:
         warnings=warnings,
         known=known,
     )
-
-
-def remove_verdicts(workspace: Workspace, paths: Iterable[str]) -> None:
-    """
-    Nothing that reads as a verdict is left at these paths, which lasts when this returns.
-
-    All of them are tried before the first failure is told.
-
-    Raises:
-        OSError: One could neither be removed nor emptied.
-    """
-    failures: list[OSError] = []
-    for path in sorted({*paths}):
-        try:
-            _remove(workspace.root, path)
-        except OSError as exc:
-            failures.append(OSError(exc.errno, f"{shown(path)}: {reason(exc)}"))
-    if failures:
-        raise failures[0]
-
-
-def _remove(root: Path, path: str) -> None:
-    *above, name = path.split("/")
-    with ExitStack() as stack:
-        folder = stack.enter_context(Folder.open(root))
-        try:
-            for part in above:
-                folder = stack.enter_context(folder.child(part))
-            folder.mode(name)
-        except FileNotFoundError:
-            return
-        try:
-            folder.remove(name)
-            folder.sync()
-        except OSError:
-            _empty(folder, name)
-
-
-def _empty(folder: Folder, name: str) -> None:
-    """The next best, where the folder may not be changed and the file may."""
-    flags = os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    handle = os.open(name, flags, dir_fd=folder.handle)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _settings(workspace: Workspace) -> tuple[Settings, str]:
@@ -292,12 +203,17 @@ def _contract_path(request: RunRequest) -> str:
     return posixpath.normpath(given)
 
 
-def _names(request: RunRequest, settings: Settings, found: _Contract, known: Known) -> RunNames:
+def _names(
+    request: RunRequest, settings: Settings, found: _Contract, known: Known, *, is_unsettled: bool
+) -> RunNames:
     earlier = [run for run in known.runs if run.contract_path == found.path]
     area = request.area or settings.area
     task_code = request.task_code or found.task_id
     if not task_code and earlier:
         area, task_code = request.area or earlier[-1].area, earlier[-1].task_code
+    if is_unsettled and request.area is None:
+        filed = [run.area for run in known.runs if run.task_code == task_code]
+        area = filed[-1] if filed else area
     if not task_code:
         why = found.problem or "has no task_id that can be used"
         raise RunRefused(f"{shown(found.path)}: {why}, and no TaskCode is given")
@@ -355,9 +271,17 @@ def _owner(sidecar: Path) -> str:
         return ""
 
 
-def _is_same(run: WrittenRun, names: RunNames, found: _Contract) -> bool:
-    """An earlier run whose verdicts must not outlive the beginning of this one."""
-    if (run.area, run.task_code) == (names.area, names.task_code):
+def _is_same(run: WrittenRun, names: RunNames, found: _Contract, *, anywhere: bool) -> bool:
+    """
+    An earlier run whose verdicts must not outlive the beginning of this one.
+
+    Args:
+        run: The earlier run.
+        names: Of this one.
+        found: The contract.
+        anywhere: The settings, which name the area, cannot be read.
+    """
+    if run.task_code == names.task_code and (anywhere or run.area == names.area):
         return True
     # Whose contract it was cannot be told any more, so every verdict under it goes.
     return not found.task_id and bool(found.path) and run.contract_path == found.path

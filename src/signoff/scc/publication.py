@@ -8,40 +8,21 @@ verdict with it.
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Callable
-from contextlib import ExitStack
 from hashlib import sha256
-from typing import Final
 
-from msgspec import Struct
-
-from signoff.dialects.scc.names import REPORTS, is_run_id, run_path
 from signoff.ledger import Ledger
 from signoff.model import Report
 from signoff.record import encode_report
 from signoff.scc.composition import EVENTS, VERDICT, Composed
-from signoff.scc.opening import Known, announcement_of_publishing, remove_verdicts
+from signoff.scc.earlier import announcement_of_publishing, remove_verdicts
 from signoff.scc.run_names import RunNames
-from signoff.scc.staging import Staging, folder_of
-from signoff.scc.triplet import TripletInvalid, read_report
-from signoff.scc.workspace import PathMissing, PathUnsafe, Workspace
+from signoff.scc.staging import Staging
+from signoff.scc.superseded import Superseded
+from signoff.scc.workspace import Workspace
 from signoff.scc.written import VERIFIED, WrittenRun, run_data, subject_of, written_notes
 
-__all__ = ["Publication", "Superseded", "superseded_reports", "written_run"]
-
-MAX_REPORT_BYTES: Final = 64 * 2**20
-MAX_NAMES: Final = 1_000_000
-
-
-class Superseded(Struct, frozen=True, kw_only=True):
-    """An older report, and where it goes; digest ``""`` for what is no file and goes nowhere."""
-
-    path: str
-    target: str
-    run_id: str
-    sha256: str
+__all__ = ["Publication", "written_run"]
 
 
 class Publication:
@@ -175,45 +156,6 @@ class Publication:
             also=written_notes(run.run_id, run.files, contract_id=run.task_id),
         )
         self._on_step("done")
-
-
-def superseded_reports(
-    workspace: Workspace, names: RunNames, known: Known
-) -> tuple[Superseded, ...]:
-    """
-    Where the older reports of the TaskCode go: each into its own run, or into this one.
-
-    Raises:
-        OSError: The folder of the reports cannot be read.
-    """
-    folder = f"{REPORTS}/{names.area}"
-    pattern = re.compile(rf"REPORT__{re.escape(names.task_code)}__\d{{8}}\.md", re.ASCII)
-    with ExitStack() as stack:
-        try:
-            opened = folder_of(workspace, folder, stack, create=False)
-            present = opened.names(limit=MAX_NAMES)
-        except FileNotFoundError:
-            return ()
-    found = [name for name in sorted(present) if pattern.fullmatch(name)]
-    runs = {run.run_id for run in known.runs if run.area == names.area}
-    return tuple(_superseded(workspace, f"{folder}/{name}", names, runs) for name in found)
-
-
-def _superseded(workspace: Workspace, path: str, names: RunNames, runs: set[str]) -> Superseded:
-    name = path.rpartition("/")[2]
-    try:
-        data = workspace.read(path, max_bytes=MAX_REPORT_BYTES)
-    except (PathMissing, PathUnsafe):
-        return Superseded(path=path, target="", run_id="", sha256="")
-    try:
-        own = read_report(data).facts.get("Run", "")
-    except TripletInvalid:
-        own = ""
-    target = f"{run_path(own)}/superseded/{name}"
-    usable = is_run_id(own) and own in runs and not os.path.lexists(workspace.root / target)
-    if not usable or not (workspace.root / run_path(own)).is_dir():
-        own, target = "", f"{names.run_dir}/superseded/{name}"
-    return Superseded(path=path, target=target, run_id=own, sha256=_sha256(data))
 
 
 def written_run(

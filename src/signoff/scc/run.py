@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from signoff.dialects.scc.outcome import failure_of
 from signoff.dialects.scc.verdict import FailClass, Failure
-from signoff.errors import SignoffError
+from signoff.errors import DatabaseUnusable
 from signoff.jsonvalue import shown
 from signoff.ledger import Ledger, open_ledger
 from signoff.model import Report, Result
@@ -27,12 +27,12 @@ from signoff.scc.guard import Candidate
 from signoff.scc.guard import judge as guard
 from signoff.scc.inquiry import Inquiry
 from signoff.scc.lock import LockHeld, Locks
-from signoff.scc.oid_object import NewObject
 from signoff.scc.opening import Opened, RunRefused, RunRequest, opened_run
-from signoff.scc.publication import Publication, Superseded, superseded_reports, written_run
+from signoff.scc.publication import Publication, written_run
 from signoff.scc.reader import Expected
 from signoff.scc.staging import Staging
 from signoff.scc.store import open_registry, place_of
+from signoff.scc.superseded import Superseded, register_reports, superseded_reports
 from signoff.scc.written import LEDGER_FILE, WrittenRun
 from signoff.status import Status
 
@@ -114,6 +114,9 @@ def run(request: RunRequest) -> RunEnded:
         SignoffError: Likewise.
     """
     place = request.workspace.root / LEDGER_FILE
+    for path in (place.parent, place):
+        if path.is_symlink():
+            raise DatabaseUnusable(f"{shown(str(path))}: is a symbolic link")
     with Locks(request.workspace) as locks, open_ledger(place, clock=request.clock) as ledger:
         opened = opened_run(request, ledger, locks)
         with Staging(request.workspace, opened.names) as staging:
@@ -164,7 +167,7 @@ class _Run:
         failure = Failure(fail_class=FailClass.VERIFIER_ERROR, exit_code=125, reason=why)
         try:
             return self._settled(self._inquiry.stopped(failure, "scc.run"), is_whole=False)
-        except (SignoffError, OSError):
+        except Exception:  # noqa: BLE001  what broke may break again, so once more without most of it
             return self._bare(failure)
 
     def _settled(self, found: Judged, *, is_whole: bool) -> _Made:
@@ -250,7 +253,7 @@ class _Run:
             names.task_code,
             expected=Expected(
                 contract_sha256=self._opened.contract_sha256,
-                tree_digest=self._inquiry.work.tree_digest,
+                tree_digest=self._inquiry.tree(),
                 task_id=names.task_id,
                 task_code=names.task_code,
                 run_id=names.run_id,
@@ -299,24 +302,7 @@ class _Run:
         with open_registry(place_of(self._request.workspace, self._request.env)) as registry:
             seal_evidence(registry, oids, [one for one in files.evidence if one.path in oids])
             issue_evidence(registry, names.run_id, [INDEX, VERDICT])
-            for one in self._older:
-                earlier = registry.find_key(f"run:{one.run_id}:report") if one.run_id else None
-                if earlier is not None and earlier.path != one.target:
-                    registry.migrate(
-                        earlier.oid,
-                        {"path": one.target},
-                        reason=f"superseded by {names.run_id}",
-                        actor="signoff scc run",
-                    )
-            registry.issue(
-                NewObject(
-                    path=names.report,
-                    kind="report",
-                    layer="REPORT",
-                    primary_unit="V.VERDICT",
-                    stable_key=f"run:{names.run_id}:report",
-                )
-            )
+            register_reports(registry, names, self._older)
 
     def _told(self, made: _Made) -> RunEnded:
         document, names, failure = made.files.document, self._names, made.files.failure

@@ -87,6 +87,8 @@ def _ended(request: RunRequest) -> RunEnded:
         raise Refusal(str(exc)) from exc
     except LockHeld as exc:
         raise Refusal(str(exc), next_step="wait until that run has ended") from exc
+    except KeyboardInterrupt as exc:
+        raise Refusal("interrupted before anything was judged", code=Exit.FAILED) from exc
     except OSError as exc:
         name = shown(str(exc.filename or ""))
         text = f"{name}: {reason(exc)}" if name else reason(exc)

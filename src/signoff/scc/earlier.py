@@ -1,0 +1,109 @@
+"""Earlier runs: what the ledger knows of them, and that none of their verdicts is left."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from signoff.errors import LedgerCorrupt
+from signoff.folder import Folder, reason
+from signoff.jsonvalue import shown
+from signoff.ledger import Event, Ledger, Note
+from signoff.scc.workspace import Workspace
+from signoff.scc.written import WrittenRun, digests_of, run_data, runs_of
+
+__all__ = ["Known", "announcement_of_publishing", "known_of", "remove_verdicts"]
+
+PUBLISHING: Final = "scc.publishing"
+_KEY: Final = "scc"
+
+
+class Known(Struct, frozen=True, kw_only=True):
+    """
+    What the ledger knows of earlier runs.
+
+    Args:
+        runs: In their order, also those that were about to be published.
+        written: Digests that the verifier wrote, by path.
+    """
+
+    runs: tuple[WrittenRun, ...] = ()
+    written: dict[str, frozenset[str]] = {}
+
+
+def known_of(ledger: Ledger) -> Known:
+    """
+    What a ledger knows of earlier runs.
+
+    Raises:
+        DatabaseUnusable: It cannot be read.
+        LedgerCorrupt: It holds what no run has recorded.
+    """
+    announced = [_announced(event) for event in ledger.events() if event.type == PUBLISHING]
+    return Known(runs=(*announced, *runs_of(ledger)), written=digests_of(ledger))
+
+
+def announcement_of_publishing(run: WrittenRun) -> Note:
+    """The event that tells where verdicts are about to be, before the first of them is."""
+    data = run_data(run)
+    return Note(type=PUBLISHING, contract_id=run.task_id, signature="", data=data)
+
+
+def remove_verdicts(workspace: Workspace, paths: Iterable[str]) -> None:
+    """
+    Nothing that reads as a verdict is left at these paths, which lasts when this returns.
+
+    All of them are tried before the first failure is told.
+
+    Raises:
+        OSError: One could neither be removed nor emptied.
+    """
+    failures: list[OSError] = []
+    for path in sorted({*paths}):
+        try:
+            _remove(workspace.root, path)
+        except OSError as exc:
+            failures.append(OSError(exc.errno, f"{shown(path)}: {reason(exc)}"))
+    if failures:
+        raise failures[0]
+
+
+def _remove(root: Path, path: str) -> None:
+    *above, name = path.split("/")
+    with ExitStack() as stack:
+        folder = stack.enter_context(Folder.open(root))
+        try:
+            for part in above:
+                folder = stack.enter_context(folder.child(part))
+            folder.mode(name)
+        except FileNotFoundError:
+            return
+        try:
+            folder.remove(name)
+            folder.sync()
+        except OSError:
+            _empty(folder, name)
+
+
+def _empty(folder: Folder, name: str) -> None:
+    """The next best, where the folder may not be changed and the file may."""
+    flags = os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    handle = os.open(name, flags, dir_fd=folder.handle)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _announced(event: Event) -> WrittenRun:
+    try:
+        return msgspec.convert(event.data.get(_KEY), WrittenRun)
+    except msgspec.ValidationError as exc:
+        text = f"the publishing of no SCC run: {shown(str(exc))}"
+        raise LedgerCorrupt(text, seq=event.seq) from exc
