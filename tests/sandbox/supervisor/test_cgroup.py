@@ -102,6 +102,27 @@ def test_what_was_abandoned_is_ended() -> None:
     assert not any(Path(place.path, name).exists() for place in where)
 
 
+def test_guardian_that_was_stopped_and_has_no_keeper_is_abandoned() -> None:
+    """Nobody is left who would let it go on."""
+    where = places()
+    if not where:
+        pytest.skip("no control group can be made here")
+    ended = subprocess.Popen([sys.executable, "-c", "pass"])
+    ended.wait()
+    program = "import os; os.kill(os.getpid(), 19)"
+    with subprocess.Popen([sys.executable, "-c", program]) as stopped:
+        os.waitid(os.P_PID, stopped.pid, os.WSTOPPED | os.WNOWAIT)
+        name = cgroup.group_name(ended.pid, stopped.pid)
+        for place in where:
+            Path(place.path, name).mkdir()
+            Path(place.path, name, "cgroup.procs").write_text(str(stopped.pid))
+        end_abandoned(where)
+        stopped.send_signal(18)
+
+        assert -9 == stopped.wait()
+    assert not any(Path(place.path, name).exists() for place in where)
+
+
 def test_what_belongs_to_the_living_is_left_alone() -> None:
     where = places()
     if not where:

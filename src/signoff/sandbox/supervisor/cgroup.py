@@ -8,7 +8,7 @@ import time
 from typing import Final, NamedTuple
 
 from signoff.sandbox.supervisor.abandoned import process_space
-from signoff.sandbox.supervisor.kinship import is_alive
+from signoff.sandbox.supervisor.kinship import can_go_on, is_alive
 
 __all__ = ["ControlGroup", "Place", "end_abandoned", "group_name", "places"]
 
@@ -171,7 +171,9 @@ def group_name(keeper: int, guardian: int) -> str:
 
 def end_abandoned(where: list[Place], given_up: int = 0) -> None:
     """
-    Kills what is in groups whose guardian and keeper have both been killed, and removes them.
+    Kills what is in groups whose keeper is gone and whose guardian is too, or was stopped.
+
+    The groups are removed as well.
 
     Args:
         where: Places in which to look.
@@ -184,7 +186,7 @@ def end_abandoned(where: list[Place], given_up: int = 0) -> None:
             if not made_here or name != group_name(int(keeper), int(guardian)):
                 continue
             given = int(keeper) == given_up
-            if given or not (is_alive(int(keeper)) or is_alive(int(guardian))):
+            if given or not (is_alive(int(keeper)) or can_go_on(int(guardian))):
                 group = ControlGroup([place], name)
                 for _ in range(ROUNDS):
                     group.kill()

@@ -8,7 +8,16 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-__all__ = ["Process", "can_see", "descendants", "end_all", "is_alive", "reap", "threads_of_user"]
+__all__ = [
+    "Process",
+    "can_go_on",
+    "can_see",
+    "descendants",
+    "end_all",
+    "is_alive",
+    "reap",
+    "threads_of_user",
+]
 
 FIRST_WAIT_S: Final = 0.0005
 LONGEST_WAIT_S: Final = 0.01
@@ -98,6 +107,12 @@ def is_alive(pid: int) -> bool:
     """True of a process that runs; one that has ended may still be listed."""
     process = _process(str(pid))
     return process is not None and process.runs
+
+
+def can_go_on(pid: int) -> bool:
+    """True of a process that runs and has not been stopped."""
+    process = _process(str(pid))
+    return process is not None and process.runs and process.state != b"T"
 
 
 def threads_of_user() -> int:
