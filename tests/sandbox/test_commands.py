@@ -126,8 +126,8 @@ def test_no_handle_of_ours_is_inherited(plain: Marked, tmp_path: Path) -> None:
         (Command(argv=("a",), readable=("here",)), "'here' is not absolute"),
         (Command(argv=("a",), writable=("here",)), "'here' is not absolute"),
         (Command(argv=("a",), cwd="\0"), "cwd has a NUL"),
-        (Command(argv="ls -l"), "argv is a text"),  # type: ignore[arg-type]
-        (Command(argv=("a", 3)), r"argv\[1\] must be a text"),  # type: ignore[arg-type]
+        (Command(argv="ls -l"), "argv is a text"),  # type: ignore[arg-type]  # what is refused
+        (Command(argv=("a", 3)), r"argv\[1\] must be a text"),  # type: ignore[arg-type]  # what is refused
         (Command(argv=("a",), limits=Limits(timeout_s=float("nan"))), "timeout_s is nan"),
         (Command(argv=("a",), limits=Limits(timeout_s=-1.0)), "timeout_s is -1.0"),
         (Command(argv=("a",), limits=Limits(memory_bytes=-1)), "memory_bytes is -1"),
