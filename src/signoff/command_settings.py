@@ -87,6 +87,10 @@ class LateSandbox:
         """What a command may use up where nobody says otherwise."""
         return self._sandbox().limits
 
+    def survey(self) -> Any:
+        """The levels that this machine gives, the highest first, each by running something."""
+        return self._sandbox().survey()
+
     def run(self, command: Any) -> Any:
         """Run a command to its end; never raises for what it does."""
         return self._sandbox().run(command)

@@ -119,3 +119,26 @@ def test_environment_is_not_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert "9f1c" not in call("sandbox", "run", "--", "env").out
     assert os.environ["SIGNOFF_TEST_SECRET"]
+
+
+def test_run_obeys_the_commands_of_the_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TOKEN_OF_TEST", "seen")
+    (tmp_path / "signoff.toml").write_text('[commands]\npass_env = ["TOKEN_OF_TEST"]\n')
+    shows = ("--", sys.executable, "-c", "import os; print(os.environ.get('TOKEN_OF_TEST'))")
+
+    assert "seen\n" == call("sandbox", "run", *shows).out
+    assert "None\n" == call("sandbox", "run", "--no-config", *shows).out
+
+
+def test_configuration_that_the_work_could_have_written_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "signoff.toml").write_text('[commands]\npass_env = ["HOME"]\n')
+    done = call("sandbox", "run", "--workspace", ".", "--", "true")
+
+    assert 2 == done.code
+    assert "lies in the workspace" in done.err

@@ -100,8 +100,19 @@ def test_report_from_before_the_run_counts_for_nothing(sandbox: Sandbox, tmp_pat
     write(tmp_path, {"report.xml": GOOD})
     finding = says(sandbox, tmp_path, [sys.executable, "-c", "pass"])
 
-    assert "no_report: exit 0, but report.xml is from before the run" == finding.detail
-    assert Status.PASS is says(sandbox, tmp_path, writing(GOOD)).status
+    assert (
+        "no_report: exit 0, but report.xml is what it was before; remove it first" == finding.detail
+    )
+
+
+def test_report_that_is_only_touched_is_not_written(sandbox: Sandbox, tmp_path: Path) -> None:
+    write(tmp_path, {"report.xml": GOOD})
+    finding = says(sandbox, tmp_path, ["touch", "report.xml"])
+
+    assert (
+        "no_report: exit 0, but report.xml is what it was before; remove it first" == finding.detail
+    )
+    assert Status.PASS is says(sandbox, tmp_path, writing(GOOD + "\n")).status
     assert "tests_failed" == says(sandbox, tmp_path, writing(BAD, 1)).data["failure_class"]
 
 

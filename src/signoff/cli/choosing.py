@@ -80,7 +80,7 @@ class Choice(Struct, frozen=True, kw_only=True, dict=True):
         Raises:
             Refusal: Something that was named cannot be used.
         """
-        self._require_trusted(workspace)
+        self.require_trusted(workspace)
         if self.config is None:
             powers = Powers(workspace=workspace, store=store, sandbox=sandbox)
             return own_registry().with_powers(powers)
@@ -103,7 +103,13 @@ class Choice(Struct, frozen=True, kw_only=True, dict=True):
             return ()
         return (f"{shown(self.file)} lies in the workspace, where the work could change it",)
 
-    def _require_trusted(self, workspace: Path | None) -> None:
+    def require_trusted(self, workspace: Path | None) -> None:
+        """
+        Returns unless the file lies where the work could have written it, and nobody named it.
+
+        Raises:
+            Refusal: It does.
+        """
         if self.file and not self.named and self._lies_in(workspace):
             raise Refusal(
                 f"{shown(self.file)} lies in the workspace, where the work could change it",
@@ -116,20 +122,23 @@ class Choice(Struct, frozen=True, kw_only=True, dict=True):
         return Path(self.file).resolve().is_relative_to(workspace.resolve())
 
 
-def choosing(*, looks: bool = True) -> Callable[[Callable[..., int]], Callable[..., int]]:
+def choosing(
+    *, looks: bool = True, verifiers: bool = True
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """
     Options of a command for choosing verifiers; its function gets them as ``choice``.
 
     Args:
         looks: Without ``--config`` the file in the current folder is taken.
+        verifiers: More verifiers can be named than those of the file.
     """
 
     def decorate(function: Callable[..., int]) -> Callable[..., int]:
         def command(
             *args: Any,
             config: str | None,
-            modules: tuple[str, ...],
-            plugins: tuple[str, ...],
+            modules: tuple[str, ...] = (),
+            plugins: tuple[str, ...] = (),
             no_config: bool = False,
             **others: Any,
         ) -> int:
@@ -142,14 +151,14 @@ def choosing(*, looks: bool = True) -> Callable[[Callable[..., int]], Callable[.
             return function(*args, choice=choice, **others)
 
         chosen: Callable[..., int] = update_wrapper(command, function)
-        for option in reversed(_options(looks=looks)):
+        for option in reversed(_options(looks=looks, verifiers=verifiers)):
             chosen = option(chosen)
         return chosen
 
     return decorate
 
 
-def _options(*, looks: bool) -> list[Callable[[Any], Any]]:
+def _options(*, looks: bool, verifiers: bool) -> list[Callable[[Any], Any]]:
     absent = f"; ./{FILE} when absent" if looks else ""
     modules = click.option(
         "--with",
@@ -167,4 +176,4 @@ def _options(*, looks: bool) -> list[Callable[[Any], Any]]:
     )
     config = click.option("--config", type=FileName(), help=f"The configuration{absent}.")
     without = click.option("--no-config", is_flag=True, help=f"Do not look for ./{FILE}.")
-    return [config, *([without] if looks else []), modules, plugins]
+    return [config, *([without] if looks else []), *([modules, plugins] if verifiers else [])]

@@ -6,15 +6,17 @@ from typing import Any, Final
 
 import click
 import msgspec
+from msgspec.structs import replace
 
+from signoff.cli.choosing import Choice, choosing
 from signoff.cli.commands import Command, FileName, json_option
 from signoff.cli.exits import Exit, Refusal
 from signoff.cli.recording import open_workspace
 from signoff.cli.terminal import Terminal
+from signoff.command_settings import LateSandbox
 from signoff.jsonvalue import shown
 from signoff.model import Isolation
-from signoff.sandbox import Sandbox
-from signoff.sandbox.command import DEFAULT_TIMEOUT_S, Captured, Completed, Ended, Limits
+from signoff.sandbox.command import DEFAULT_TIMEOUT_S, Captured, Completed, Ended
 from signoff.sandbox.command import Command as Job
 from signoff.sandbox.levels import LevelReport
 
@@ -70,6 +72,7 @@ class Seconds(click.FloatRange):
     default=DEFAULT_TIMEOUT_S,
     help="When the command is ended; 600 when absent.",
 )
+@choosing(verifiers=False)
 @json_option
 @click.pass_obj
 def command(
@@ -78,6 +81,7 @@ def command(
     action: str,
     argv: tuple[str, ...],
     *,
+    choice: Choice,
     min_isolation: Isolation,
     workspace: str | None,
     network: bool,
@@ -88,21 +92,24 @@ def command(
     Show which isolation there is, or run one command in it.
 
     "check" runs something at each level and says what is missing and how to get
-    it.  "run" runs the program behind "--" as checks run theirs: with an
-    environment of its own, on a throw-away copy of the workspace.
+    it.  "run" runs the program behind "--" as checks run theirs: by the
+    [commands] of the configuration, with an environment of its own, nothing on
+    standard input, on a throw-away copy of the workspace.
 
     Exit codes: that of the command; or 0 shown, 1 there is no such isolation, or
     the command could not be started or was ended, 2 the request was unusable.
     """
-    with Sandbox(min_isolation=min_isolation) as sandbox:
+    with choice.sandbox(min_isolation=min_isolation) as sandbox:
         if action == "check":
             if argv:
                 raise click.UsageError("check takes no command")
             return _check(terminal, sandbox, min_isolation, as_json=as_json)
-        folder = None if workspace is None else str(open_workspace(workspace))
-        limits = Limits(timeout_s=timeout_s)
+        folder = None if workspace is None else open_workspace(workspace)
+        choice.require_trusted(folder)
+        limits = replace(sandbox.limits, timeout_s=timeout_s)
         try:
-            job = Job(argv=argv, workspace=folder, network=network, limits=limits)
+            place = None if folder is None else str(folder)
+            job = Job(argv=argv, workspace=place, network=network, limits=limits)
             with sandbox.run(job) as done:
                 return _ran(terminal, done, as_json=as_json)
         except ValueError as exc:
@@ -111,7 +118,7 @@ def command(
             ) from exc
 
 
-def _check(terminal: Terminal, sandbox: Sandbox, wanted: Isolation, *, as_json: bool) -> int:
+def _check(terminal: Terminal, sandbox: LateSandbox, wanted: Isolation, *, as_json: bool) -> int:
     levels = sandbox.survey()
     used = next((one.level for one in levels if one.available), None)
     if as_json:

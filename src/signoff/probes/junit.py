@@ -135,7 +135,7 @@ def _found(suite: Suite, before: ReportFile | None, done: Completed) -> tuple[Wr
 def _unwritten(suite: Suite, after: ReportFile | None, done: Completed) -> Finding:
     if done.exit_code:
         return _failed(Failure.COMMAND_FAILED, f"exit {done.exit_code}: {last_words(done)}")
-    said = "was not written" if after is None else "is from before the run"
+    said = "was not written" if after is None else "is what it was before; remove it first"
     return _failed(Failure.NO_REPORT, f"exit 0, but {shown(suite.report)} {said}")
 
 
