@@ -101,7 +101,8 @@ def gate(request: GateRequest) -> Gated:
             runs = _known(ledger)
         except (DatabaseUnusable, LedgerCorrupt) as exc:
             ledger, problem = None, str(exc)
-        reports = _reports(request, runs, ledger)
+        snapshot = stack.enter_context(Snapshot(request.workspace))
+        reports = _reports(request, snapshot, runs, ledger)
         data = encode_reports(reports)
         if ledger is None:
             return Gated(reports=reports, data=data, problem=problem)
@@ -153,9 +154,8 @@ def _known(ledger: Ledger | None) -> tuple[WrittenRun, ...]:
 
 
 def _reports(
-    request: GateRequest, runs: tuple[WrittenRun, ...], ledger: Ledger | None
+    request: GateRequest, snapshot: Snapshot, runs: tuple[WrittenRun, ...], ledger: Ledger | None
 ) -> tuple[GateReport, ...]:
-    snapshot = Snapshot(request.workspace)
     wanted = {
         (run.area, run.task_code)
         for run in runs

@@ -78,23 +78,23 @@ def judge(
         now: The reader's time; the clock's when None.
         strict: Keys beyond the five are refused.
     """
-    snapshot = Snapshot(workspace)
-    staged = candidate or Candidate(verdict=b"")
-    filed = Filed(
-        snapshot, area, task_code, known=known, mirror=staged.mirror, report=staged.report
-    )
-    look = _Verdicts(workspace, filed, candidate, now=now, strict=strict)
-    hashes: dict[str, Measured] = {}
-    # The evidence is looked at first, so that no change goes unseen while the verdict is read.
-    found = [*evidence(filed, hashes)]
-    found += look.findings(expected)
-    found += report(filed, look.run_id, look.verdict)
-    found += selftest(filed, look.run_id, look.verdict)
-    found += _known(filed, pending=candidate is not None)
-    found += (
-        GuardFinding("EVIDENCE_CHANGED", path, "was changed while it was judged")
-        for path in snapshot.changed()
-    )
+    with Snapshot(workspace) as snapshot:
+        staged = candidate or Candidate(verdict=b"")
+        filed = Filed(
+            snapshot, area, task_code, known=known, mirror=staged.mirror, report=staged.report
+        )
+        look = _Verdicts(workspace, filed, candidate, now=now, strict=strict)
+        hashes: dict[str, Measured] = {}
+        # The evidence is looked at first, so that no change goes unseen while the verdict is read.
+        found = [*evidence(filed, hashes)]
+        found += look.findings(expected)
+        found += report(filed, look.run_id, look.verdict)
+        found += selftest(filed, look.run_id, look.verdict)
+        found += _known(filed, pending=candidate is not None)
+        found += (
+            GuardFinding("EVIDENCE_CHANGED", path, "was changed while it was judged")
+            for path in snapshot.changed()
+        )
     return GateReport(
         area=area,
         task_code=task_code,

@@ -12,7 +12,7 @@ import stat
 from contextlib import ExitStack
 from enum import Enum
 from hashlib import sha256
-from typing import Final
+from typing import Final, Self
 
 from msgspec import Struct
 
@@ -64,7 +64,10 @@ class Seen(Struct, frozen=True, kw_only=True):
 
 class Snapshot:
     """
-    What was found in a workspace, from the first look on.
+    What was found in a workspace, from the first look on; a context manager that closes it.
+
+    The folder that was used last stays open for its next file; that it is still the one
+    at its path is asked at the end, like all the rest.
 
     Args:
         workspace: Where.
@@ -74,6 +77,14 @@ class Snapshot:
         self._workspace = workspace
         self._seen: dict[str, Seen] = {}
         self._stamps: dict[str, Stamp | None] = {}
+        self._folders: dict[str, Stamp] = {}
+        self._open: tuple[str, Folder] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
 
     def look(self, path: str, *, keep: bool = False) -> Seen:
         """
@@ -89,16 +100,8 @@ class Snapshot:
 
     def names(self, folder: str) -> tuple[Kind, tuple[str, ...]]:
         """What is at the path of a folder, and the names inside."""
-        with ExitStack() as stack:
-            try:
-                opened = self._folder(folder.split("/"), stack)
-                self._stamps.setdefault(folder, _stamp(os.fstat(opened.handle)))
-                return Kind.FOLDER, tuple(opened.names(limit=MAX_NAMES))
-            except FileNotFoundError:
-                self._stamps.setdefault(folder, None)
-                return Kind.ABSENT, ()
-            except OSError:
-                return Kind.ODD, ()
+        kind, entries = self._entries(folder)
+        return kind, tuple(sorted(entries))
 
     def below(self, folder: str) -> dict[str, Kind]:
         """What is at each path below a folder; of folders only those that cannot be opened."""
@@ -106,13 +109,12 @@ class Snapshot:
         waiting = [folder]
         while waiting:
             top = waiting.pop()
-            kind, names = self.names(top)
+            kind, entries = self._entries(top)
             if kind is not Kind.FOLDER:
                 found[top] = kind
                 continue
-            for name in names:
+            for name, there in sorted(entries.items()):
                 path = f"{top}/{name}"
-                there = self._kind(path)
                 if there is Kind.FOLDER:
                     waiting.append(path)
                 else:
@@ -121,16 +123,21 @@ class Snapshot:
 
     def changed(self) -> tuple[str, ...]:
         """The paths at which there is no longer what was looked at, sorted."""
+        self._close()
         broken = {path for path, seen in self._seen.items() if seen.kind is Kind.CHANGED}
         moved = {path for path, stamp in self._stamps.items() if self._stamp(path) != stamp}
+        self._close()
+        for path, identity in tuple(self._folders.items()):
+            stamp = self._stamp(path) if path else identity
+            if stamp is None or stamp[:2] != identity[:2]:
+                moved.add(path)
         return tuple(sorted(broken | moved))
 
     def _look(self, path: str, *, keep: bool) -> Seen:
-        *above, name = path.split("/")
+        above, _, name = path.rpartition("/")
         with ExitStack() as stack:
             try:
-                folder = self._folder(above, stack)
-                handle = os.open(name, _READ, dir_fd=folder.handle)
+                handle = os.open(name, _READ, dir_fd=self._folder(above).handle)
             except FileNotFoundError:
                 self._stamps[path] = None
                 return Seen(kind=Kind.ABSENT)
@@ -146,36 +153,68 @@ class Snapshot:
             except OSError:
                 return Seen(kind=Kind.UNREADABLE)
 
-    def _odd(self, path: str) -> Kind:
-        return Kind.UNREADABLE if self._kind(path) is Kind.FILE else Kind.ODD
+    def _entries(self, folder: str) -> tuple[Kind, dict[str, Kind]]:
+        """What is at the path of a folder, and what is inside by name."""
+        found: dict[str, Kind] = {}
+        try:
+            handle = self._folder(folder).handle
+            self._stamps.setdefault(folder, _stamp(os.fstat(handle)))
+            with os.scandir(handle) as entries:
+                for entry in entries:
+                    found[entry.name] = _kind_of(entry)
+                    if len(found) > MAX_NAMES:
+                        return Kind.ODD, {}
+        except FileNotFoundError:
+            self._stamps.setdefault(folder, None)
+            return Kind.ABSENT, {}
+        except (OSError, ValueError):
+            return Kind.ODD, {}
+        return Kind.FOLDER, found
 
-    def _kind(self, path: str) -> Kind:
-        *above, name = path.split("/")
-        with ExitStack() as stack:
-            try:
-                mode = self._folder(above, stack).mode(name)
-            except FileNotFoundError:
-                return Kind.ABSENT
-            except (OSError, ValueError):
-                return Kind.ODD
-        if stat.S_ISREG(mode):
-            return Kind.FILE
-        return Kind.FOLDER if stat.S_ISDIR(mode) else Kind.ODD
+    def _odd(self, path: str) -> Kind:
+        """What that is which cannot be opened."""
+        above, _, name = path.rpartition("/")
+        try:
+            mode = self._folder(above).mode(name)
+        except (OSError, ValueError):
+            return Kind.ODD
+        return Kind.UNREADABLE if stat.S_ISREG(mode) else Kind.ODD
 
     def _stamp(self, path: str) -> Stamp | None:
-        *above, name = path.split("/")
-        with ExitStack() as stack:
-            try:
-                handle = self._folder(above, stack).handle
-                return _stamp(os.stat(name, dir_fd=handle, follow_symlinks=False))
-            except OSError:
-                return None
+        above, _, name = path.rpartition("/")
+        try:
+            handle = self._folder(above).handle
+            return _stamp(os.stat(name, dir_fd=handle, follow_symlinks=False))
+        except OSError:
+            return None
 
-    def _folder(self, parts: list[str], stack: ExitStack) -> Folder:
-        folder = stack.enter_context(Folder.open(self._workspace.root))
-        for part in parts:
-            folder = stack.enter_context(folder.child(part))
+    def _folder(self, path: str) -> Folder:
+        """The folder at a path, reached through no link."""
+        if self._open is not None and self._open[0] == path:
+            return self._open[1]
+        self._close()
+        folder = Folder.open(self._workspace.root)
+        try:
+            for part in path.split("/") if path else ():
+                with folder as above:
+                    folder = above.child(part)
+        except (OSError, ValueError):
+            folder.close()
+            raise
+        self._open = (path, folder)
+        self._folders.setdefault(path, _stamp(os.fstat(folder.handle)))
         return folder
+
+    def _close(self) -> None:
+        opened, self._open = self._open, None
+        if opened is not None:
+            opened[1].close()
+
+
+def _kind_of(entry: os.DirEntry[str]) -> Kind:
+    if entry.is_dir(follow_symlinks=False):
+        return Kind.FOLDER
+    return Kind.FILE if entry.is_file(follow_symlinks=False) else Kind.ODD
 
 
 def _read(handle: int, before: os.stat_result, *, keep: bool) -> Seen:
