@@ -337,11 +337,22 @@ def _fifo(site: Site) -> None:
     os.mkfifo(site.root / "docs" / "REPORT" / "pipe")
 
 
-TRICKS = [
-    _link_in, _link_to_folder, _link_absolute, _link_out, _link_by_link, _link_changed,
-    _linked_root, _linked_parent_of_root, _hard_link, _rename_out, _rename_in, _delete, _mode,
-    _fifo,
-]  # fmt: skip
+TRICKS: dict[Callable[[Site], None], str] = {
+    _link_in: "leads to a protected path",
+    _link_to_folder: "leads to a protected path",
+    _link_absolute: "leads to a protected path",
+    _link_out: "leads out of the workspace",
+    _link_by_link: "leads to a protected path",
+    _link_changed: "leads out of the workspace",
+    _linked_root: "in the place of a protected folder",
+    _linked_parent_of_root: "in the place of a protected folder",
+    _hard_link: "is a hard link to the protected",
+    _rename_out: '"docs/REPORT/kept.md" is written',
+    _rename_in: '"docs/REPORT/b.py" is written',
+    _delete: '"docs/REPORT/kept.md" is written',
+    _mode: '"docs/REPORT/kept.md" is written',
+    _fifo: '"docs/REPORT/pipe" is written',
+}
 ON_DISK_ALONE = (_hard_link, _fifo)
 
 
@@ -359,7 +370,10 @@ class TestTricks:
         assert PASSED == site.refusal()
         trick(site)
 
-        assert DENIED == site.refusal()
+        failure = site.examine().failure
+        assert failure is not None
+        assert DENIED == (failure.fail_class.value, failure.exit_code)
+        assert TRICKS[trick] in failure.reason
 
     @pytest.mark.parametrize("trick", [one for one in TRICKS if one not in ON_DISK_ALONE])
     def test_are_denied_in_a_commit(

@@ -63,6 +63,11 @@ class Worktree(Struct, frozen=True, kw_only=True):
         """The digest of a file, ``sha256:`` and hex, and its size."""
         return self._at(path, self._digest)
 
+    def digests(self, folder: bytes, names: Iterable[bytes]) -> dict[bytes, str]:
+        """The digests of some of the files in a folder, by path."""
+        with self._opened(folder) as handle:
+            return {folder + name: self._digest(handle, name)[0] for name in names}
+
     def _at(self, path: bytes, read: Callable[[int, bytes], T]) -> T:
         folder, _, name = path.rpartition(b"/")
         with self._opened(folder) as handle:

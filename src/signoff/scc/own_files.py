@@ -39,12 +39,14 @@ class OwnFiles(Struct, frozen=True, kw_only=True):
         compared: The workspace.
         files: The workspace, to read.
         keeps_state: The verifier works in it, so its state changes there.
+        known: What was found out already of what lies at a path.
     """
 
     written: Mapping[str, frozenset[str]]
     compared: Compared
     files: Worktree
     keeps_state: bool = True
+    known: dict[bytes, bool] = {}
 
     def made(self, change: Change) -> bool:
         """A change is the verifier's own, whichever state of it is looked at."""
@@ -60,6 +62,11 @@ class OwnFiles(Struct, frozen=True, kw_only=True):
 
     def holds(self, path: bytes) -> bool:
         """What lies at a path is the verifier's own."""
+        if path not in self.known:
+            self.known[path] = self._holds(path)
+        return self.known[path]
+
+    def _holds(self, path: bytes) -> bool:
         text = path_text(path)
         if self._is_state(text, path):
             return True

@@ -24,6 +24,7 @@ from signoff.scc.own_files import OwnFiles
 __all__ = ["Protected", "path_violation", "violations"]
 
 _WILD: Final = frozenset("*?[")
+_TREES: Final = tuple((one.removesuffix("**"), one) for one in PROTECTED if one.endswith("/**"))
 
 
 class Protected(Struct, frozen=True, kw_only=True):
@@ -40,10 +41,13 @@ class Protected(Struct, frozen=True, kw_only=True):
 
     def pattern(self, path: str) -> str | None:
         """What protects a path or a folder above it; None for a free one."""
+        for root, tree in _TREES:  # by far the most that are protected
+            if path.startswith(root):
+                return tree
         if not self._may_match(path):
             return None
         parts = path.replace("\\", "/").split("/")
-        for end in range(1, len(parts) + 1):
+        for end in range(len(parts), 0, -1):
             found = protection("/".join(parts[:end]), self.more, files=self.files)
             if found is not None:
                 return found

@@ -163,13 +163,26 @@ def _ignored(work: Opened, nodes: Mapping[bytes, Node]) -> set[bytes]:
 
 def _digest(root: str, nodes: Mapping[bytes, Node], deadline: Deadline) -> str:
     files = Worktree(root=root, hashing="sha1", deadline=deadline)
+    digests = _digests(files, (path for path, node in nodes.items() if node.is_file))
     whole = sha256()
     for path, node in sorted(nodes.items()):
         mode, content = stat.S_IFMT(node.mode), b""
         if node.is_file:
             mode = EXECUTABLE if node.mode & stat.S_IXUSR else REGULAR
-            content = files.digest(path)[0].encode()
+            content = digests[path].encode()
         elif node.is_link:
             mode, content = LINK, files.content(path).data or b""
         whole.update(b"%o %d %b %d %b\n" % (mode, len(path), path, len(content), content))
     return f"sha256:{whole.hexdigest()}"
+
+
+def _digests(files: Worktree, paths: Iterable[bytes]) -> dict[bytes, str]:
+    """The digest of each file; folder by folder, since to open one costs more than to hash."""
+    folders: dict[bytes, list[bytes]] = {}
+    for path in paths:
+        folder, slash, name = path.rpartition(b"/")
+        folders.setdefault(folder + slash, []).append(name)
+    found: dict[bytes, str] = {}
+    for folder, names in folders.items():
+        found |= files.digests(folder, names)
+    return found

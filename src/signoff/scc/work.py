@@ -191,7 +191,8 @@ class _Examination:
         self._warnings.append("change_assurance is none: what was changed is not known")
         compared = Compared(root=root, nodes=listing(root, deadline))
         files = Worktree(root=root, hashing="sha1", deadline=deadline)
-        self._require_unprotected(self._apart(compared, {*self._given_paths(), PATH}), files)
+        compared = self._apart(compared, {*self._given_paths(), PATH})
+        self._require_unprotected(compared, self._own(compared, files))
 
     # -- with one --
 
@@ -210,7 +211,7 @@ class _Examination:
         changes = [one for one in compared.changes.values() if not own.made(one)]
         headers = self._headers()
         touched = self._tell(compared, changes, headers, own)
-        self._require_unprotected(compared, files)
+        self._require_unprotected(compared, own)
         if headers is not None:
             patch_paths(headers, compared, self._protected())
         self._require_state(work, compared, changes)
@@ -312,8 +313,7 @@ class _Examination:
 
     # -- what is protected --
 
-    def _require_unprotected(self, compared: Compared, files: Worktree) -> None:
-        own = self._own(compared, files)
+    def _require_unprotected(self, compared: Compared, own: OwnFiles) -> None:
         for fault in violations(compared, own, self._protected()):
             raise WorkRefused.denied(fault)
 
