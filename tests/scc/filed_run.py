@@ -63,7 +63,7 @@ LOG = "logs/001_a.stdout.txt"
 CONTRACT = "contract.json"
 HELD = (TestLine(id="a", status="pass"), TestLine(id="scc.gate", status="pass"))
 
-Spoil = Callable[["FiledRun"], None]
+Spoil = Callable[["FiledRun"], object]
 
 
 class FiledRun:

@@ -66,6 +66,16 @@ class Case(Struct, frozen=True, kw_only=True):
     make: Callable[[Path], FiledRun] = FiledRun
 
 
+def steps(*spoils: Spoil) -> Spoil:
+    """One after the other."""
+
+    def spoil(run: FiledRun) -> None:
+        for one in spoils:
+            one(run)
+
+    return spoil
+
+
 def removed(path: str) -> Spoil:
     return lambda run: (run.root / path).unlink()
 
@@ -140,7 +150,7 @@ CASES = {
     "no report": Case(
         codes=("REPORT_MISSING",),
         before=removed(REPORT),
-        listed=lambda run: ((run.root / REPORT).unlink(), run.hash_files())[0],
+        listed=steps(removed(REPORT), FiledRun.hash_files),
     ),
     "report taken away": Case(
         codes=("REPORT_MISSING", "EVIDENCE_FILE_MISSING", "ROLLBACK_DELETE_FORBIDDEN"),
@@ -240,11 +250,10 @@ CASES = {
     ),
     "evidence and hashes rewritten together": Case(
         codes=("FAKE_DIGEST_DETECTED",),
-        before=lambda run: None,
-        after=lambda run: (
-            run.put(REPORT, (run.root / REPORT).read_bytes().replace(b"none", b"nine")),
-            run.hash_files(),
-        )[1],
+        after=steps(
+            lambda run: run.put(REPORT, (run.root / REPORT).read_bytes().replace(b"none", b"nine")),
+            FiledRun.hash_files,
+        ),
     ),
     "a hash of another TaskCode's file": Case(
         codes=("EVIDENCE_SCOPE_VIOLATION",), listed=listed(f"{REPORTS}/artifacts/C-2/a.txt")
@@ -275,14 +284,10 @@ CASES = {
     ),
     "evidence spelt otherwise": Case(
         codes=("EVIDENCE_CASE_MISMATCH",),
-        before=lambda run: (run.root / MIRROR / "collected").mkdir(),
-        listed=lambda run: (
-            run.put(f"{MIRROR}/collected/A.txt", b"x"),
-            run.put(REPORT, report_bytes(run.facts, run.below(MIRROR))),
-            run.put(f"{MIRROR}/{HASHES}", b"{}"),
-            (run.root / MIRROR / "collected/A.txt").rename(run.root / MIRROR / "collected/a.txt"),
-            run.hash_files(),
-        )[0] and None,
+        before=wrote(f"{MIRROR}/collected/A.txt", "x"),
+        listed=lambda run: (run.root / MIRROR / "collected/A.txt").rename(
+            run.root / MIRROR / "collected/a.txt"
+        ),
     ),
     "a path in the notes": Case(
         codes=("REPORT_UNDECLARED_PATH",),

@@ -81,13 +81,28 @@ def test_the_document_has_five_keys(root: Path) -> None:
     }
 
 
+def first_none(root: Path) -> None:
+    with_ssot(root, [])
+    (root / SSOT).unlink()
+
+
+def first_torn(root: Path) -> None:
+    with_ssot(root, [])
+    put(root, SSOT, "{}{}")
+
+
+def linked_contract(root: Path) -> None:
+    put(root, f"{CONTRACTS}/a.md", "")
+    (root / CONTRACTS / "b.json").symlink_to("a.md")
+
+
 SPOILS: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "a document without OID": (
         "oid-validator", lambda root: put(root, "docs/CANONICAL/a.md", "# a"), "missing_frontmatter"),
     "a registry that is gone": (
-        "ssot-topology", lambda root: (with_ssot(root, []), (root / SSOT).unlink()), "no such file"),
+        "ssot-topology", first_none, "no such file"),
     "a registry that is no JSON": (
-        "ssot-topology", lambda root: (with_ssot(root, []), put(root, SSOT, "{}{}")), "strict JSON"),
+        "ssot-topology", first_torn, "strict JSON"),
     "a document named twice": (
         "ssot-topology",
         lambda root: with_ssot(root, [{"doc_id": "d", "canonical_path": SCRIPTS[3]}] * 2), "twice"),
@@ -107,7 +122,7 @@ SPOILS: dict[str, tuple[str, Callable[[Path], object], str]] = {
         "contract-schema", lambda root: put(root, f"{CONTRACTS}/x/a.json", "{"), "strict JSON"),
     "a contract that is a link": (
         "contract-schema",
-        lambda root: (put(root, f"{CONTRACTS}/a.md", ""), (root / CONTRACTS / "b.json").symlink_to("a.md")),
+        linked_contract,
         "link"),
     "a verdict that nobody can read": (
         "verdict-schema", lambda root: put(root, f"{MIRROR}/verdict.json", "{}"), "required"),

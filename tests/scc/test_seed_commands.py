@@ -66,6 +66,13 @@ class Shop(Repo):
         self.git("apply", "work.patch")
 
 
+def shop_at(root: Path) -> Shop:
+    """The repository that is there."""
+    found = Shop.__new__(Shop)
+    found.root = root
+    return found
+
+
 @pytest.fixture(scope="module")
 def adopted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The example, committed, initialised, committed."""
@@ -84,7 +91,7 @@ def passed(adopted: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same with the work done, and a verdict that is PASS."""
     root = tmp_path_factory.mktemp("passed") / "shop"
     shutil.copytree(adopted, root, symlinks=True)
-    shop = Shop.at(root)
+    shop = shop_at(root)
     shop.work()
     ended = shop.say(RUNNER)
     assert 0 == ended.code, ended.out
@@ -94,13 +101,13 @@ def passed(adopted: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def fresh(adopted: Path, tmp_path: Path) -> Shop:
     """A repository that has adopted signoff."""
-    return Shop.at(Path(shutil.copytree(adopted, tmp_path / "shop", symlinks=True)))
+    return shop_at(Path(shutil.copytree(adopted, tmp_path / "shop", symlinks=True)))
 
 
 @pytest.fixture
 def done(passed: Path, tmp_path: Path) -> Shop:
     """A repository with a verdict that is PASS."""
-    return Shop.at(Path(shutil.copytree(passed, tmp_path / "shop", symlinks=True)))
+    return shop_at(Path(shutil.copytree(passed, tmp_path / "shop", symlinks=True)))
 
 
 def test_the_commands_do_what_they_say_in_a_fresh_repository(fresh: Shop) -> None:
@@ -282,7 +289,7 @@ AFTERWARDS: dict[str, tuple[str, Callable[[Shop], object]]] = {
     "no run": ("ROLLBACK_DELETE_FORBIDDEN", lambda shop: shutil.rmtree(shop.root / "artifacts")),
     "no ledger": (
         "SELFTEST_USER_SUPPLIED",
-        lambda shop: [one.unlink() for one in (shop.root / ".signoff").glob("ledger*")]),
+        lambda shop: [*map(Path.unlink, (shop.root / ".signoff").glob("ledger*"))]),
     "another verdict": ("VERDICT_MISSING", write(VERDICT, PASS)),
 }  # fmt: skip
 
