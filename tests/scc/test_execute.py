@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from signoff.model import Isolation
 from signoff.sandbox import Sandbox
 from signoff.scc import execute as execution
 from signoff.scc.change_set import Assurance
@@ -218,6 +219,16 @@ class TestAnExecutor:
         assert ours != outputs(site)["stdout.txt"]
         execute(site, *program, allow_net=True)
         assert ours == outputs(site)["stdout.txt"]
+
+    @pytest.mark.parametrize("level", ["L1", "L2"])
+    def test_can_do_its_work_at_a_lower_level(self, tmp_path: Path, level: Isolation) -> None:
+        if lacks(level):
+            pytest.skip(f"this machine does not give {level}")
+        with Sandbox(level=level) as sandbox:
+            site = ExecutorSite(tmp_path / "work", sandbox)
+            done = shell(site, "echo x > src/x && git add -A && git commit -qm x")
+
+        assert (True, level, ("src/x",)) == (done.ok, done.isolation, done.touched)
 
     @pytest.mark.parametrize("program", ["./agent.sh", "agent/do.sh"])
     def test_may_lie_in_the_repository(self, site: ExecutorSite, program: str) -> None:

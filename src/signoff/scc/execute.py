@@ -204,6 +204,8 @@ class _Execution:
         passed_on = {n: request.env[n] for n in self._settings.env_allow if n in request.env}
         own = {
             "PATH": path,
+            # Where it may not be read, git would not start for the lack of it.
+            "GIT_CONFIG_NOSYSTEM": "1",
             "TASK_ID": self._contract.task_id,
             "AREA": self._settings.area,
             "CONTRACT_REF": request.contract,
