@@ -412,8 +412,8 @@ def await_check(world: World, running: subprocess.Popen[str]) -> None:
 
 
 def test_area_is_that_of_the_settings(repo: World) -> None:
-    repo.agree(check())
     repo.settle('area = "platform"')
+    repo.agree(check())
     repo.run()
 
     assert "PASS" == repo.verdict(area="platform")["verdict"]

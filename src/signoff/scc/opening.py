@@ -10,10 +10,12 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from signoff.canonical import digest_bytes
 from signoff.dialects.scc.contract import SccContract, read_contract
@@ -141,15 +143,25 @@ def opened_run(request: RunRequest, ledger: Ledger, locks: Locks) -> Opened:
     """
     settings, problem = _settings(request.workspace)
     found = _found(request)
-    known = known_of(ledger)
+    try:
+        known = known_of(ledger)
+    except SignoffError:
+        close_down(request, locks)
+        raise
     names = _names(request, settings, found, known, is_unsettled=bool(problem))
     anywhere = bool(problem) and request.area is None
     same = [run for run in known.runs if _is_same(run, names, found, anywhere=anywhere)]
     pairs = {(names.area, names.task_code), (names.area, names.task_id)}
     pairs |= {(run.area, name) for run in same for name in (run.task_code, run.task_id) if name}
-    locks.take(pairs)
+    doomed = _verdict_paths(names, same)
+    try:
+        locks.take(pairs)
+    except OSError:
+        # Where not even a lock can be made nobody else writes, and no verdict can follow.
+        remove_verdicts(request.workspace, doomed)
+        raise
     request.on_step("remove")
-    remove_verdicts(request.workspace, _verdict_paths(names, same))
+    remove_verdicts(request.workspace, doomed)
     request.on_step("contract")
     contract, failure, warnings = _contract(request, settings, found, names)
     return Opened(
@@ -160,8 +172,31 @@ def opened_run(request: RunRequest, ledger: Ledger, locks: Locks) -> Opened:
         contract_sha256=_sha256(found.data),
         failure=_unusable(problem) if problem else failure,
         warnings=warnings,
-        known=known,
+        known=_with_emptied(known, doomed),
     )
+
+
+def close_down(request: RunRequest, locks: Locks) -> None:
+    """
+    No earlier verdict of the TaskCode and the task is left, for a run that knows no ledger.
+
+    Raises:
+        RunRefused: It cannot be named.
+        LockHeld: Another run has the TaskCode or the task.
+        OSError: One is left.
+    """
+    settings, _ = _settings(request.workspace)
+    names = _names(request, settings, _found(request), Known(), is_unsettled=False)
+    with suppress(OSError):
+        locks.take({(names.area, names.task_code), (names.area, names.task_id)})
+    remove_verdicts(request.workspace, _verdict_paths(names, ()))
+
+
+def _with_emptied(known: Known, paths: Iterable[str]) -> Known:
+    """The same, with verdicts that could not be removed and were emptied instead."""
+    empty = _sha256(b"")
+    emptied = {path: known.written.get(path, frozenset()) | {empty} for path in paths}
+    return replace(known, written=known.written | emptied)
 
 
 def _settings(workspace: Workspace) -> tuple[Settings, str]:

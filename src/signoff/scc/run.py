@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from signoff.dialects.scc.outcome import failure_of
 from signoff.dialects.scc.verdict import FailClass, Failure
-from signoff.errors import DatabaseUnusable
+from signoff.errors import DatabaseUnusable, SignoffError
 from signoff.jsonvalue import shown
 from signoff.ledger import Ledger, open_ledger
 from signoff.model import Report, Result
@@ -27,7 +27,7 @@ from signoff.scc.guard import Candidate
 from signoff.scc.guard import judge as guard
 from signoff.scc.inquiry import Inquiry
 from signoff.scc.lock import LockHeld, Locks
-from signoff.scc.opening import Opened, RunRefused, RunRequest, opened_run
+from signoff.scc.opening import Opened, RunRefused, RunRequest, close_down, opened_run
 from signoff.scc.publication import Publication, written_run
 from signoff.scc.reader import Expected
 from signoff.scc.staging import Staging
@@ -113,14 +113,24 @@ def run(request: RunRequest) -> RunEnded:
             could be removed.
         SignoffError: Likewise.
     """
+    with Locks(request.workspace) as locks:
+        try:
+            ledger = _ledger(request)
+        except (OSError, SignoffError):
+            close_down(request, locks)
+            raise
+        with ledger:
+            opened = opened_run(request, ledger, locks)
+            with Staging(request.workspace, opened.names) as staging:
+                return _Run(request, opened, staging, ledger).ended()
+
+
+def _ledger(request: RunRequest) -> Ledger:
     place = request.workspace.root / LEDGER_FILE
     for path in (place.parent, place):
         if path.is_symlink():
             raise DatabaseUnusable(f"{shown(str(path))}: is a symbolic link")
-    with Locks(request.workspace) as locks, open_ledger(place, clock=request.clock) as ledger:
-        opened = opened_run(request, ledger, locks)
-        with Staging(request.workspace, opened.names) as staging:
-            return _Run(request, opened, staging, ledger).ended()
+    return open_ledger(place, clock=request.clock)
 
 
 class _Run:
@@ -183,6 +193,7 @@ class _Run:
         if is_whole:
             made = self._guarded(made, finished, kept)
         self._request.on_step("seal")
+        self._staging.flush()
         self._seal(made.files)
         return made
 

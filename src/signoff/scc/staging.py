@@ -27,6 +27,8 @@ __all__ = ["Staging", "folder_of"]
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PIECE: Final = 2**20
 MAX_NAMES: Final = 1_000_000
+# More are flushed all at once, with whatever else the machine has to write.
+MAX_SINGLY: Final = 100
 
 
 class Staging:
@@ -115,6 +117,21 @@ class Staging:
             shutil.rmtree(folder)
             folder.mkdir()
 
+    def flush(self) -> None:
+        """
+        Copies last, in run and mirror.
+
+        Raises:
+            OSError: They cannot be written.
+        """
+        copied = [path for top in (self.run, self.mirror) for path in _copied(top)]
+        if len(copied) > MAX_SINGLY:
+            os.sync()
+            return
+        for path in copied:
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+
     def kept(self) -> tuple[EvidenceFile, ...]:
         """
         Logs and collected files that were written, measured.
@@ -123,13 +140,10 @@ class Staging:
             OSError: One cannot be read.
         """
         found: list[EvidenceFile] = []
-        for top in ("logs", "collected"):
-            for place in sorted((self.run / top).rglob("*")):
-                if place.is_dir():
-                    continue
-                if is_unfinished(place.name):
-                    place.unlink()
-                    continue
+        for place in _copied(self.run):
+            if is_unfinished(place.name):
+                place.unlink()
+            else:
                 found.append(_measured(place, place.relative_to(self.run).as_posix()))
         return tuple(found)
 
@@ -187,6 +201,12 @@ def folder_of(workspace: Workspace, path: str, stack: ExitStack, *, create: bool
     return folder
 
 
+def _copied(folder: Path) -> list[Path]:
+    """Logs and collected files below a folder."""
+    tops = (folder / "logs", folder / "collected")
+    return sorted(one for top in tops for one in top.rglob("*") if one.is_file())
+
+
 def _remove_abandoned(place: Path, folder: Folder) -> None:
     """Remove the folders of runs that have ended without doing so."""
     for name in folder.names(limit=MAX_NAMES):
@@ -215,8 +235,6 @@ def _held(name: str, folder: Folder) -> Iterator[bool]:
 def _copy(source: Path, target: Path) -> None:
     with source.open("rb") as reading, target.open("xb") as writing:
         shutil.copyfileobj(reading, writing, _PIECE)
-        writing.flush()
-        os.fsync(writing.fileno())
 
 
 def _put_across(source: Path, target: Path, folder: Folder) -> None:

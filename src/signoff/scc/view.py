@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from signoff.dialects.scc.names import RUNS
 from signoff.dialects.scc.verdict import path_fault
-from signoff.folder import Folder, Unfinished, close_quietly, reason
+from signoff.folder import Folder, close_quietly, reason
 from signoff.jsonvalue import shown
 from signoff.pathglob import Glob
 from signoff.sandbox.supervisor.copying import Copied, copy_tree
@@ -139,7 +139,7 @@ def folder_state(root: str, path: str) -> str:
 
 def copy_out(root: str, path: str, into: Path, target: str) -> EvidenceFile:
     """
-    A copy of a file of the view, measured as it was copied.
+    A copy of a file of the view, measured as it was copied; it lasts from the next flush.
 
     Args:
         root: The view.
@@ -152,21 +152,31 @@ def copy_out(root: str, path: str, into: Path, target: str) -> EvidenceFile:
         OSError: It cannot be copied.
     """
     hashed, size = sha256(), 0
+    place = into / target
+    place.parent.mkdir(parents=True, exist_ok=True)
+    done = False
     with ExitStack() as stack:
         handle = _opened(root, path, stack)
-        folder, last = _parent(into, target, stack, create=True)
-        with Unfinished(folder) as file:
+        copy = stack.enter_context(place.open("xb"))
+        try:
             while piece := os.read(handle, _PIECE):
                 hashed.update(piece)
                 size += len(piece)
-                file.write(piece)
-            file.keep(last)
+                copy.write(piece)
+            copy.flush()
+            done = True
+        finally:
+            if not done:  # what was broken off is no evidence
+                place.unlink()
     return EvidenceFile(path=target, sha256=hashed.hexdigest(), size=size)
 
 
 def _opened(root: str, path: str, stack: ExitStack) -> int:
     try:
-        source, name = _parent(Path(root), path, stack, create=False)
+        *above, name = path.split("/")
+        source = stack.enter_context(Folder.open(root))
+        for part in above:
+            source = stack.enter_context(source.child(part))
         handle = os.open(name, _READ, dir_fd=source.handle)
     except OSError as exc:
         raise PathUnsafe(f"{shown(path)}: {reason(exc)}") from exc
@@ -174,14 +184,6 @@ def _opened(root: str, path: str, stack: ExitStack) -> int:
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         raise PathUnsafe(f"{shown(path)}: is not a regular file")
     return handle
-
-
-def _parent(root: Path, path: str, stack: ExitStack, *, create: bool) -> tuple[Folder, str]:
-    *above, name = path.split("/")
-    folder = stack.enter_context(Folder.open(root, create=create))
-    for part in above:
-        folder = stack.enter_context(folder.child(part, create=create))
-    return folder, name
 
 
 def _add(found: dict[str, Stamp], root: str, path: str) -> None:
