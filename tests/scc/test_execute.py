@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import zlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -219,6 +220,26 @@ class TestAnExecutor:
         assert ours != outputs(site)["stdout.txt"]
         execute(site, *program, allow_net=True)
         assert ours == outputs(site)["stdout.txt"]
+
+    @pytest.mark.parametrize("name", ["a b", 'a"b', "a\nb", "a\\b", "äö", "#x", "a:b"])
+    def test_works_wherever_the_workspace_is(
+        self, tmp_path: Path, sandbox: Sandbox, name: str
+    ) -> None:
+        site = ExecutorSite(tmp_path / name, sandbox)
+
+        assert shell(site, "echo x > src/x && grep three src/a.py").ok
+        apply(site)
+        assert PASSED == site.refusal()
+
+    def test_is_given_no_altered_object(self, site: ExecutorSite) -> None:
+        id_ = site.repo.git("rev-parse", "HEAD:src/a.py")
+        path = site.root / ".git" / "objects" / id_[:2] / id_[2:]
+        path.chmod(0o644)
+        path.write_bytes(zlib.compress(b"blob 5\0evil\n"))
+
+        with pytest.raises(execution.ExecuteRefused):
+            shell(site, "cat src/a.py")
+        assert site.without_record()
 
     @pytest.mark.parametrize("level", ["L1", "L2"])
     def test_can_do_its_work_at_a_lower_level(self, tmp_path: Path, level: Isolation) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from signoff.dialects.scc.scope import SCRIPTS
 from signoff.scc.change_set import Assurance, encode_changes
-from tests.repositories import NEEDS_GIT
+from tests.repositories import NEEDS_GIT, Repo
 from tests.scc.works import CONTRACT, DENIED, MISSING, PASSED, UNUSABLE, Site
 
 pytestmark = NEEDS_GIT
@@ -111,6 +111,15 @@ class TestChangeSets:
         site.repo.write("docs/REPORT/x.md")
 
         assert DENIED == site.refusal()
+
+    @pytest.mark.parametrize("name", ["a\nb", 'a"b', "a b", "ä", "a\\b", "-rf", "\u202e"])
+    def test_files_may_have_odd_names(self, site: Site, name: str) -> None:
+        site.repo.write(f"src/{name}")
+
+        found = site.examine()
+
+        assert found.failure is None
+        assert (f"src/{name}",) == found.touched
 
     def test_changes_are_written_as_json(self, site: Site) -> None:
         site.repo.write("src/a.py", "other\n")
@@ -425,12 +434,43 @@ class TestTricks:
 
         assert DENIED == site.refusal()
 
+    @pytest.mark.parametrize("pattern", ["lib/Keep/**", "LIB/keep/one.py"])
+    def test_a_submodule_above_a_protected_path_is_denied_on_the_disk(
+        self, site: Site, pattern: str
+    ) -> None:
+        settings = site.root / ".signoff" / "scc.toml"
+        settings.write_text(
+            settings.read_text().replace("protected = []", f'protected = ["{pattern}"]')
+        )
+        site.repo.git("add", "--force", ".signoff/scc.toml")
+        site.repo.commit()
+        site.repo.git("update-index", "--add", "--cacheinfo", f"160000,{OTHER},other")
+        assert PASSED == site.refusal()
+
+        site.repo.git("update-index", "--add", "--cacheinfo", f"160000,{OTHER},lib")
+        assert DENIED == site.refusal()
+
     def test_a_submodule_elsewhere_must_be_in_scope(self, tmp_path: Path) -> None:
         site = Site(tmp_path / "narrow")
         site.repo.git("update-index", "--add", "--cacheinfo", f"160000,{OTHER},src/sub")
         assert PASSED == site.refusal()
 
         site.repo.git("update-index", "--add", "--cacheinfo", f"160000,{OTHER},lib/sub")
+        assert DENIED == site.refusal()
+
+    def test_what_a_submodule_holds_is_judged_like_the_rest(
+        self, site: Site, tmp_path: Path
+    ) -> None:
+        inner = Repo(tmp_path / "inner")
+        inner.write("verdict.json", "{}")
+        inner.commit()
+        site.repo.git(
+            "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner.root), "src/sub"
+        )  # fmt: skip
+        site.repo.commit()
+
+        assert PASSED == site.refusal()
+        site.repo.write("src/sub/verdict.json", "[]")
         assert DENIED == site.refusal()
 
     @pytest.mark.parametrize("path", ["../x", "/etc/x", "C:/x", "src/../../x", "src/a\\b"])
