@@ -158,6 +158,29 @@ def test_much_on_standard_error_without_a_newline(plain: Marked) -> None:
     assert after - before < 64 * 2**10
 
 
+JUDGE = """
+import re, sys
+from signoff.sandbox import Sandbox
+from signoff.sandbox.command import Command
+
+program = "import os\\nfor _ in range(200): os.write(1, b'x' * 1_000_000)"
+with Sandbox(level="L1") as sandbox:
+    done = sandbox.run(Command(argv=(sys.executable, "-c", program)))
+print(done.ended.value, done.stdout.size)
+print(re.search(r"VmHWM:\\s*(\\d+)", open("/proc/self/status").read())[1])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc/self/status")
+def test_two_hundred_megabytes_are_captured_in_less_than_64() -> None:
+    """The whole program that judges has less, its interpreter included."""
+    told = subprocess.run([sys.executable, "-c", JUDGE], capture_output=True, check=True, text=True)
+    ended, kib = told.stdout.splitlines()
+
+    assert "exited 200000000" == ended
+    assert int(kib) < 64 * 2**10
+
+
 WRITER = "import os\ndef w(handle, data):\n    while data: data = data[os.write(handle, data):]"
 
 
