@@ -106,6 +106,13 @@ class TestChangeSets:
         assert any("change_assurance" in one for one in found.warnings)
         assert UNUSABLE == site.refusal(strict=True)
 
+    def test_a_head_that_was_led_astray_hides_nothing(self, site: Site) -> None:
+        site.repo.git("symbolic-ref", "HEAD", "refs/heads/nowhere")
+        assert UNUSABLE == site.refusal()
+
+        site.repo.git("pack-refs", "--all")
+        assert UNUSABLE == site.refusal()
+
     def test_without_version_control_a_forged_report_is_denied(self, tmp_path: Path) -> None:
         site = Site(tmp_path / "work", commit=False)
         site.repo.write("docs/REPORT/x.md")

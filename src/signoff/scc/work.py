@@ -22,6 +22,7 @@ from signoff.git.history import merge_base
 from signoff.git.lines import changed_lines
 from signoff.git.objects import Entry
 from signoff.git.program import Deadline
+from signoff.git.repository import Repository
 from signoff.git.worktree import Worktree
 from signoff.jsonvalue import shown
 from signoff.scc.change_set import Assurance, ChangedPath, printable
@@ -158,6 +159,8 @@ class _Examination:
                 if work.head is not None:
                     self._examine(work, work.head)
                     return
+                if _has_references(work.repository):
+                    raise WorkRefused.unusable("HEAD names no commit, and other references do")
         self._without_commits(root, deadline)
 
     def _read_record(self) -> None:
@@ -326,7 +329,11 @@ class _Examination:
     def _unpinned(self, compared: Compared) -> set[str]:
         """The given files that no commit holds: a dispatcher put them there, or somebody else."""
         known = compared.base.keys() | compared.head.keys()
-        return {path for path in self._given_paths() if path.encode() not in known}
+        return {
+            path
+            for path in self._given_paths()
+            if path.encode("utf-8", "surrogateescape") not in known
+        }
 
     def _given_paths(self) -> tuple[str, ...]:
         return (self._request.contract_path, *self._given.paths)
@@ -341,6 +348,13 @@ class _Examination:
             nodes={path: node for path, node in compared.nodes.items() if path not in keys},
             changes={path: one for path, one in compared.changes.items() if path not in keys},
         )
+
+
+def _has_references(repository: Repository) -> bool:
+    """Something in the repository refers to a commit."""
+    if (Path(repository.shared) / "packed-refs").exists():
+        return True
+    return any(files for _, _, files in os.walk(Path(repository.shared) / "refs"))
 
 
 def _reader(work: Opened) -> Worktree:
