@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from signoff.dialects.scc.names import run_path
 from signoff.ledger import open_ledger
 from signoff.scc.guard import judge
+from signoff.scc.oid_object import NewObject
 from signoff.scc.reader import Expected, read_verdict
 from signoff.scc.run_events import digest_of_line, faults, read_events
 from signoff.scc.store import open_registry, place_of
@@ -312,10 +314,25 @@ def test_placed_verdict_is_removed_before_anything_runs(repo: World) -> None:
     assert "FAIL" == repo.verdict()["verdict"]
 
 
+@pytest.mark.parametrize("where", ["T1", "../artifacts", ".."])
+def test_link_in_the_place_of_a_folder_of_verdicts_is_denied(repo: World, where: str) -> None:
+    repo.agree(check())
+    repo.run()
+    place = (repo.artifacts("x").parent / where).absolute()
+    place = Path(os.path.normpath(place))
+    elsewhere = repo.root.parent / "elsewhere"
+    place.rename(elsewhere)
+    place.symlink_to(elsewhere)
+    ended = repo.run()
+
+    assert ("command_denied", 97, 1) == (ended.fail_class, ended.exit_code, ended.code)
+    assert not place.is_symlink()
+    assert "FAIL" == repo.verdict()["verdict"]
+    assert not repo.passes()
+
+
 def test_path_of_the_contract_may_be_an_oid_or_absolute(repo: World) -> None:
     repo.agree(check())
-    from signoff.scc.oid_object import NewObject
-
     with open_registry(place_of(repo.workspace, {})) as registry:
         oid = registry.issue(
             NewObject(path="c.json", kind="contract", layer="CONF", primary_unit="K.CONTRACT_DOC")
@@ -324,4 +341,3 @@ def test_path_of_the_contract_may_be_an_oid_or_absolute(repo: World) -> None:
         ended = repo.run(name)
         assert "PASS" == ended.verdict, ended.reason
         assert "c.json" == repo.evidence(ended, "run_meta.json")["contract_path"]
-    assert isinstance(Path(), Path)

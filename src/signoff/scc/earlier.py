@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import stat
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
@@ -11,6 +12,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from signoff.dialects.scc.names import REPORTS
 from signoff.errors import LedgerCorrupt
 from signoff.folder import Folder, reason
 from signoff.jsonvalue import shown
@@ -55,40 +57,55 @@ def announcement_of_publishing(run: WrittenRun) -> Note:
     return Note(type=PUBLISHING, contract_id=run.task_id, signature="", data=data)
 
 
-def remove_verdicts(workspace: Workspace, paths: Iterable[str]) -> None:
+def remove_verdicts(workspace: Workspace, paths: Iterable[str]) -> tuple[str, ...]:
     """
     Nothing that reads as a verdict is left at these paths, which lasts when this returns.
 
     All of them are tried before the first failure is told.
 
+    Returns:
+        Paths below the reports at which a folder was expected and something else stood, such as
+        a link to another folder of verdicts; that is removed too.
+
     Raises:
         OSError: One could neither be removed nor emptied.
     """
     failures: list[OSError] = []
+    odd: list[str] = []
     for path in sorted({*paths}):
         try:
-            _remove(workspace.root, path)
+            odd += _remove(workspace.root, path)
         except OSError as exc:
             failures.append(OSError(exc.errno, f"{shown(path)}: {reason(exc)}"))
     if failures:
         raise failures[0]
+    return tuple(odd)
 
 
-def _remove(root: Path, path: str) -> None:
+def _remove(root: Path, path: str) -> Iterator[str]:
     *above, name = path.split("/")
     with ExitStack() as stack:
         folder = stack.enter_context(Folder.open(root))
         try:
-            for part in above:
+            for depth, part in enumerate(above, 1):
+                inner = "/".join(above[:depth])
+                if inner.startswith(f"{REPORTS}/") and not stat.S_ISDIR(folder.mode(part)):
+                    _take_away(folder, part)
+                    yield inner
+                    return
                 folder = stack.enter_context(folder.child(part))
             folder.mode(name)
         except FileNotFoundError:
             return
-        try:
-            folder.remove(name)
-            folder.sync()
-        except OSError:
-            _empty(folder, name)
+        _take_away(folder, name)
+
+
+def _take_away(folder: Folder, name: str) -> None:
+    try:
+        folder.remove(name)
+        folder.sync()
+    except OSError:
+        _empty(folder, name)
 
 
 def _empty(folder: Folder, name: str) -> None:

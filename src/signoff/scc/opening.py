@@ -161,7 +161,7 @@ def opened_run(request: RunRequest, ledger: Ledger, locks: Locks) -> Opened:
         remove_verdicts(request.workspace, doomed)
         raise
     request.on_step("remove")
-    remove_verdicts(request.workspace, doomed)
+    odd = remove_verdicts(request.workspace, doomed)
     request.on_step("contract")
     contract, failure, warnings = _contract(request, settings, found, names)
     return Opened(
@@ -170,7 +170,7 @@ def opened_run(request: RunRequest, ledger: Ledger, locks: Locks) -> Opened:
         contract=contract,
         contract_path=found.path,
         contract_sha256=_sha256(found.data),
-        failure=_unusable(problem) if problem else failure,
+        failure=_unusable(problem) if problem else _denied(odd) or failure,
         warnings=warnings,
         known=_with_emptied(known, doomed),
     )
@@ -345,6 +345,14 @@ def _contract(
         return None, _unusable(shown(str(exc), 4_000)), ()
     assert contract.task_id == names.task_id
     return contract, None, tuple(str(fault) for fault in contract.warnings)
+
+
+def _denied(odd: tuple[str, ...]) -> Failure | None:
+    """What somebody else put in the place of a folder of verdicts."""
+    if not odd:
+        return None
+    why = f'"{shown(odd[0])}" was no folder, and docs/REPORT/** is protected'
+    return Failure(fail_class=FailClass.COMMAND_DENIED, exit_code=97, reason=why)
 
 
 def _unusable(why: str) -> Failure:
