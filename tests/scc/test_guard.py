@@ -443,6 +443,17 @@ def test_what_is_seen_is_what_was_there_first(root: Path) -> None:
     assert (f"{MIRROR}/logs", f"{MIRROR}/{LOG}") == snapshot.changed()
 
 
+def test_a_link_is_seen_as_one_and_not_followed(root: Path) -> None:
+    run = FiledRun(root)
+    (root / "link").symlink_to(CONTRACT)
+    (root / "folder").symlink_to("src")
+    snapshot = Snapshot(run.workspace)
+
+    assert Kind.FILE is snapshot.look(CONTRACT).kind
+    assert {Kind.ODD} == {snapshot.look(path).kind for path in ("link", "folder", "folder/a.py")}
+    assert Kind.ODD is snapshot.names("folder")[0]
+
+
 def test_what_was_absent_and_came_is_a_change(root: Path) -> None:
     run = FiledRun(root)
     snapshot = Snapshot(run.workspace)
