@@ -217,6 +217,21 @@ def test_row_7_old_verdict_that_cannot_go_is_emptied_or_told(passed: World) -> N
     assert not read.passed
 
 
+@pytest.mark.parametrize("step", STEPS[STEPS.index("verdict mirror") : -1])
+def test_row_7_pass_that_cannot_be_wholly_published_is_withdrawn(repo: World, step: str) -> None:
+    def fail(name: str) -> None:
+        if name == step:
+            raise OSError(errno.ENOSPC, "no space left on device")
+
+    repo.agree(check())
+    with pytest.raises(OSError, match="no space"):
+        repo.run(on_step=fail)
+
+    assert [] == repo.passes()
+    assert [] == [*repo.root.glob("artifacts/scc_runs/*/evidence/verdict.json")]
+    assert_good_as_new(repo)
+
+
 def locked(world: World, path: str) -> None:
     """Nothing below a folder may be made or removed, not even by root; its files can be written."""
     for place in folders(world, path):
