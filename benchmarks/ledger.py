@@ -122,7 +122,7 @@ class Server:
         self._server = postgres_server.Server()
         self.ledger_dsn, self.peer_dsn = self._server.fresh(), self._server.fresh()
         open_ledger(self.peer_dsn).close()
-        self._open = lambda: psycopg.connect(self.peer_dsn, autocommit=True)
+        self._open: Callable[[], Any] = lambda: psycopg.connect(self.peer_dsn, autocommit=True)
         self._sample, self._lock, self._seq = sample, threading.Lock(), 0
         self._connections = threading.local()
         self.all: list[Any] = []

@@ -138,7 +138,7 @@ def _naming(pytest: Any) -> types.ModuleType:
     What else a test says of itself is kept.
     """
 
-    @pytest.fixture  # type: ignore[untyped-decorator]  pytest may be absent where this is checked
+    @pytest.fixture  # type: ignore[untyped-decorator]  # pytest may be absent where this is checked
     def record_xml_attribute(
         record_xml_attribute: Callable[[str, object], None],
     ) -> Callable[[str, object], None]:
