@@ -85,7 +85,9 @@ class TestChangeSets:
         assert PASSED == site.refusal(record)
         site.repo.write("src/a.py", "one\ntwo\nfive\n")
         assert UNUSABLE == site.refusal(record)
-        site.repo.write("src/a.py", "one\ntwo\nthree\n")
+        site.repo.write("src/a.py", "one\ntwo\nfour\n").chmod(0o755)
+        assert UNUSABLE == site.refusal(record)
+        site.repo.write("src/a.py", "one\ntwo\nthree\n").chmod(0o644)
         assert UNUSABLE == site.refusal(record)
         site.repo.write("src/a.py", "one\ntwo\nfour\n")
         site.repo.write("src/more.py")
@@ -266,6 +268,12 @@ class TestProtectedWrites:
         site.repo.write(path)
 
         assert DENIED == site.refusal()
+
+    def test_are_denied_in_a_commit_of_the_verifiers_state(self, site: Site, away: Path) -> None:
+        site.repo.git("add", "--force", ".signoff/oids.sqlite3")
+        head = site.repo.commit()
+
+        assert DENIED == site.refusal(site.record(away, commit_ref=head))
 
     def test_are_denied_where_the_settings_say_so(self, site: Site) -> None:
         settings = site.root / ".signoff" / "scc.toml"
