@@ -162,19 +162,6 @@ def test_row_10_same_inputs_twice_differ_in_times_names_and_oids_alone(repo: Wor
     assert lists(first) == lists(second)
 
 
-def test_row_10_run_across_midnight_has_one_date(repo: World) -> None:
-    midnight = datetime(2026, 3, 1, tzinfo=UTC)
-    readings = [midnight - timedelta(seconds=1), *(midnight + timedelta(days=n) for n in range(9))]
-    repo.agree(check())
-    ended = repo.run(clock=lambda: readings.pop(0) if len(readings) > 1 else readings[0])
-    started = repo.evidence(ended, "run_meta.json")["started_utc"]
-
-    assert started[:10] in {"2026-02-28", "2026-03-01", *(f"2026-03-0{n}" for n in range(2, 9))}
-    date = started[:10].replace("-", "")
-    assert ended.run_dir.rpartition("/")[2].startswith(date)
-    assert [f"REPORT__T1__{date}.md"] == [p.name for p in repo.root.glob("docs/REPORT/*/*.md")]
-
-
 def test_clock_that_was_set_back_a_day_changes_nothing(repo: World) -> None:
     repo.agree(check())
     now = datetime.now(UTC)
