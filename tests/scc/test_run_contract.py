@@ -139,7 +139,8 @@ def test_row_11_contract_that_cannot_be_read_is_a_fail(repo: World, fault: str) 
 
 
 def test_row_11_of_several_faults_all_are_told_with_their_places(repo: World) -> None:
-    repo.agree({**check(), "timeout_s": 0, "expect": {}}, "x", schema_version="v9", goal=" ")  # type: ignore[arg-type]
+    those: list[Any] = [{**check(), "timeout_s": 0, "expect": {}}, "x"]
+    repo.agree(*those, schema_version="v9", goal=" ")
     ended = repo.run()
 
     assert_nothing_was_run(repo, ended)
