@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
@@ -20,9 +20,18 @@ from signoff.ledger import Event, Ledger, Note
 from signoff.scc.workspace import Workspace
 from signoff.scc.written import WrittenRun, digests_of, run_data, runs_of
 
-__all__ = ["Known", "announcement_of_publishing", "known_of", "remove_verdicts"]
+__all__ = [
+    "Known",
+    "announcement_of_publishing",
+    "known_of",
+    "remove_verdicts",
+    "together",
+    "verdicts_found",
+]
 
 PUBLISHING: Final = "scc.publishing"
+MAX_BYTES: Final = 2**30
+_EXECUTABLE: Final = 0o111
 _KEY: Final = "scc"
 
 
@@ -55,6 +64,46 @@ def announcement_of_publishing(run: WrittenRun) -> Note:
     """The event that tells where verdicts are about to be, before the first of them is."""
     data = run_data(run)
     return Note(type=PUBLISHING, contract_id=run.task_id, signature="", data=data)
+
+
+def together(
+    one: Mapping[str, frozenset[str]], other: Mapping[str, frozenset[str]]
+) -> dict[str, frozenset[str]]:
+    """The digests of both, by path."""
+    nothing = frozenset[str]()
+    return {path: one.get(path, nothing) | other.get(path, nothing) for path in {*one, *other}}
+
+
+def verdicts_found(workspace: Workspace, paths: Iterable[str]) -> dict[str, str]:
+    """
+    The digest of what lies at each of these paths; none for a path at which nothing does.
+
+    What is no plain file has the digest ``""``, which no file has.
+    """
+    found: dict[str, str] = {}
+    for path in paths:
+        digest = _digest(workspace.root, path)
+        if digest is not None:
+            found[path] = digest
+    return found
+
+
+def _digest(root: Path, path: str) -> str | None:
+    *above, name = path.split("/")
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(Folder.open(root))
+            for part in above:
+                folder = stack.enter_context(folder.child(part))
+            is_executable = folder.mode(name) & _EXECUTABLE
+        except OSError:
+            # Nothing is there, or the folder is none, which its removal tells.
+            return None
+        try:
+            digest = folder.measure(name, max_bytes=MAX_BYTES)[0]
+        except OSError:
+            return ""
+    return "" if is_executable else digest.removeprefix("sha256:")
 
 
 def remove_verdicts(workspace: Workspace, paths: Iterable[str]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -25,6 +25,7 @@ __all__ = [
     "GuardFinding",
     "encode_report",
     "encode_reports",
+    "is_about",
     "report_place",
 ]
 
@@ -157,6 +158,18 @@ def report_place(env: Mapping[str, str], workspace: Workspace | None = None) -> 
     if workspace is not None and place != GATE_REPORT and not _is_free(workspace, place):
         raise DocumentError(f"{PLACE_VARIABLE}: {shown(given)} is there and is no gate report")
     return place
+
+
+def is_about(workspace: Workspace, place: str, pairs: Container[tuple[str, str]]) -> bool:
+    """There is a gate report at a place, about several TaskCodes or one of these with its area."""
+    try:
+        value = loads(workspace.read(place, max_bytes=MAX_TRIPLET_BYTES), limits=_LIMITS)
+    except (PathMissing, PathUnsafe, JSONError, OSError):
+        return False
+    if not isinstance(value, dict) or not {"guard", "fail_codes"} <= {*value}:
+        return False
+    area, task_code = value.get("area"), value.get("task_code")
+    return not task_code or (str(area), str(task_code)) in pairs
 
 
 def _is_free(workspace: Workspace, place: str) -> bool:

@@ -5,26 +5,37 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from time import monotonic
+from typing import Final
 
 from msgspec.structs import replace
 
 from signoff.dialects.scc.placeholder import expand
 from signoff.dialects.scc.verdict import Failure, encode_verdict, verdict_document
 from signoff.errors import NotJudged
+from signoff.ledger import Ledger
 from signoff.model import skipped
 from signoff.pathglob import parse_glob
 from signoff.scc.checks import CheckDone, Prepared, Surroundings, environment, prepared, run_checks
 from signoff.scc.composition import FIXED
 from signoff.scc.criteria import NOT_RUN, Judged
-from signoff.scc.opening import Opened, RunRequest
+from signoff.scc.earlier import Known, together
+from signoff.scc.opening import Opened
 from signoff.scc.phase4 import PhaseResult
 from signoff.scc.phase4 import check as phase4
+from signoff.scc.request import RunRequest
 from signoff.scc.store import open_registry, place_of
 from signoff.scc.tree import tree_digest
-from signoff.scc.view import View, given_up, laid_out, stamps
+from signoff.scc.view import View, copy_out, given_up, laid_out, stamps
 from signoff.scc.work import WorkFound, WorkRequest, examine
+from signoff.scc.work_refused import WorkRefused
+from signoff.scc.workspace import PathUnsafe
+from signoff.scc.written import digests_of
 
 __all__ = ["Inquiry"]
+
+ATTEMPTS: Final = 3
+EXECUTORS: Final = ("record.json", "stdout.txt", "stderr.txt", "patch.diff")
+"""Under which names the executor's files are kept, in the order in which the work has them."""
 
 
 class Inquiry:
@@ -35,10 +46,12 @@ class Inquiry:
         request: What is asked for.
         opened: The run, with its locks.
         folder: Where logs and evidence go.
+        ledger: That other runs tell what they write.
     """
 
-    def __init__(self, request: RunRequest, opened: Opened, folder: Path) -> None:
+    def __init__(self, request: RunRequest, opened: Opened, folder: Path, ledger: Ledger) -> None:
         self._request = request
+        self._ledger = ledger
         self._opened = opened
         self._folder = folder
         self._begun = monotonic()
@@ -159,10 +172,33 @@ class Inquiry:
         return {"TASK_CODE": names.task_code, "TASK_ID": names.task_id, "AREA": names.area}
 
     def _examine(self) -> None:
+        """The work is examined, as the executor's files are that are evidence of it."""
+        known = self._opened.known
+        for _ in range(ATTEMPTS):
+            self.work = self._examined(known)
+            if self.work.failure is None:
+                break
+            # Another run may have told the ledger of its files and written them meanwhile.
+            written = together(known.written, digests_of(self._ledger))
+            if written == known.written:
+                break
+            known = replace(known, written=written)
+        self._collect()
+
+    def _collect(self) -> None:
+        """Keep copies of the executor's record, logs and patch."""
+        for place, name in zip(self.work.evidence, EXECUTORS, strict=False):
+            try:
+                copy_out(str(place.parent), place.name, self._folder, f"collected/000/{name}")
+            except PathUnsafe as exc:
+                failure = WorkRefused.missing(f"record: {exc}").failure
+                self.work = replace(self.work, failure=self.work.failure or failure)
+
+    def _examined(self, known: Known) -> WorkFound:
         opened, request = self._opened, self._request
         assert opened.contract is not None
         with open_registry(place_of(request.workspace, request.env)) as registry:
-            self.work = examine(
+            return examine(
                 WorkRequest(
                     workspace=request.workspace,
                     contract=opened.contract,
@@ -172,8 +208,10 @@ class Inquiry:
                     registry=registry,
                     record=request.workspace.root / request.record if request.record else None,
                     strict=request.strict,
-                    written=opened.known.written,
+                    written=known.written,
                     own=(opened.names.gate_report,),
+                    removed=opened.removed,
+                    replacing=opened.names.replacing,
                 )
             )
 

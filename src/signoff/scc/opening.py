@@ -7,20 +7,19 @@ leaves a failure.
 
 from __future__ import annotations
 
-import os
-import posixpath
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from signoff.canonical import digest_bytes
-from signoff.dialects.scc.contract import SccContract, read_contract
+from signoff.dialects.scc.contract import SccContract
 from signoff.dialects.scc.names import (
     REPORTS,
+    RUNS,
+    STATE,
     clash,
     mirror_path,
     name_fault,
@@ -31,64 +30,34 @@ from signoff.dialects.scc.pointer import read_pointer
 from signoff.dialects.scc.settings import Settings
 from signoff.dialects.scc.shape import LIMITS
 from signoff.dialects.scc.verdict import FailClass, Failure
-from signoff.errors import ConfigError, ContractError, DocumentError, JSONError, SignoffError
+from signoff.errors import ContractError, DocumentError
 from signoff.folder import Folder
 from signoff.jsonvalue import shown
 from signoff.ledger import Ledger
-from signoff.sandbox.command import Runner
-from signoff.scc.earlier import Known, known_of, remove_verdicts
-from signoff.scc.gate_report import report_place
+from signoff.scc.earlier import Known, known_of, remove_verdicts, together, verdicts_found
+from signoff.scc.gate_report import is_about
 from signoff.scc.lock import Locks
+from signoff.scc.phase4 import NOT_INITIALISED
+from signoff.scc.request import (
+    FoundContract,
+    RunRefused,
+    RunRequest,
+    broken,
+    contract_unless,
+    found_contract,
+    gate_place,
+    settings_of,
+    unusable,
+)
 from signoff.scc.run_names import RunNames
-from signoff.scc.store import open_registry, place_of
-from signoff.scc.ulid import is_oid
-from signoff.scc.workspace import PathMissing, PathUnsafe, Workspace
-from signoff.scc.written import WrittenRun
-from signoff.strictjson import loads
+from signoff.scc.workspace import Workspace
+from signoff.scc.written import WrittenRun, digests_of
 
 __all__ = [
     "Opened",
-    "RunRefused",
-    "RunRequest",
+    "close_down",
     "opened_run",
 ]
-
-
-class RunRefused(Exception):
-    """A run cannot be named, or may not begin; nothing was written."""
-
-
-class RunRequest(Struct, frozen=True, kw_only=True):
-    """
-    A verification that is asked for.
-
-    Args:
-        workspace: What is judged.
-        contract: Path in the workspace, or OID.
-        area: None for that of the settings.
-        task_code: None for the contract's task_id.
-        record: The executor's record, None for that of the dispatcher.
-        fail_fast: Start no check after the first that fails.
-        strict: Warnings are failures.
-        env: The caller's variables.
-        clock: Read once.
-        sandbox: Runs the checks' commands.
-        random: Gives bytes for the run_id.
-        on_step: Called with the name of each step before it is taken.
-    """
-
-    workspace: Workspace
-    contract: str
-    area: str | None = None
-    task_code: str | None = None
-    record: str | None = None
-    fail_fast: bool = False
-    strict: bool = False
-    env: Mapping[str, str] = {}
-    clock: Callable[[], datetime]
-    sandbox: Runner
-    random: Callable[[int], bytes] = os.urandom
-    on_step: Callable[[str], object] = lambda _: None
 
 
 class Opened(Struct, frozen=True, kw_only=True):
@@ -104,6 +73,7 @@ class Opened(Struct, frozen=True, kw_only=True):
         failure: Why nothing may be run, None if something may.
         warnings: Of the contract.
         known: Of earlier runs.
+        removed: Digest of each verdict that was there, ``""`` for what was no plain file.
     """
 
     names: RunNames
@@ -114,15 +84,7 @@ class Opened(Struct, frozen=True, kw_only=True):
     failure: Failure | None
     warnings: tuple[str, ...]
     known: Known
-
-
-class _Contract(Struct, frozen=True, kw_only=True):
-    """What could be found of the contract before it was read in earnest."""
-
-    path: str
-    data: bytes | None
-    task_id: str
-    problem: str = ""
+    removed: Mapping[str, str] = {}
 
 
 def opened_run(request: RunRequest, ledger: Ledger, locks: Locks) -> Opened:
@@ -141,38 +103,42 @@ def opened_run(request: RunRequest, ledger: Ledger, locks: Locks) -> Opened:
         DatabaseUnusable: The ledger cannot be read.
         LedgerCorrupt: It holds what no run has recorded.
     """
-    settings, problem = _settings(request.workspace)
-    found = _found(request)
+    settings, problem = settings_of(request.workspace)
+    found = found_contract(request)
     try:
         known = known_of(ledger)
-    except SignoffError:
+    except (KeyboardInterrupt, Exception):
         close_down(request, locks)
         raise
-    names = _names(request, settings, found, known, is_unsettled=bool(problem))
+    place, misplaced = gate_place(request)
+    names = _names(request, settings, found, known, is_unsettled=bool(problem), place=place)
     anywhere = bool(problem) and request.area is None
     same = [run for run in known.runs if _is_same(run, names, found, anywhere=anywhere)]
     pairs = {(names.area, names.task_code), (names.area, names.task_id)}
     pairs |= {(run.area, name) for run in same for name in (run.task_code, run.task_id) if name}
-    doomed = _verdict_paths(names, same)
+    doomed = _verdict_paths(names, same) | _reports_elsewhere(request.workspace, known, pairs)
     try:
         locks.take(pairs)
     except OSError:
         # Where not even a lock can be made nobody else writes, and no verdict can follow.
         remove_verdicts(request.workspace, doomed)
         raise
-    request.on_step("remove")
-    odd = remove_verdicts(request.workspace, doomed)
-    request.on_step("contract")
-    contract, failure, warnings = _contract(request, settings, found, names)
+    removed, odd, fault = _cleared(request, doomed)
+    if any(digest not in known.written.get(path, ()) for path, digest in removed.items()):
+        # Meanwhile another run may have written what all of them share.
+        known = replace(known, written=together(known.written, digests_of(ledger)))
+    contract, failure, warnings = contract_unless(fault, request, settings, found, names.task_id)
+    unfit = problem or misplaced
     return Opened(
         names=names,
         settings=settings,
         contract=contract,
         contract_path=found.path,
         contract_sha256=_sha256(found.data),
-        failure=_unusable(problem) if problem else _denied(odd) or failure,
-        warnings=warnings,
+        failure=fault or (unusable(unfit) if unfit else _denied(odd)) or failure,
+        warnings=warnings if settings.given or problem else (*warnings, NOT_INITIALISED),
         known=_with_emptied(known, doomed),
+        removed=removed,
     )
 
 
@@ -185,11 +151,33 @@ def close_down(request: RunRequest, locks: Locks) -> None:
         LockHeld: Another run has the TaskCode or the task.
         OSError: One is left.
     """
-    settings, _ = _settings(request.workspace)
-    names = _names(request, settings, _found(request), Known(), is_unsettled=False)
+    settings, _ = settings_of(request.workspace)
+    place, _ = gate_place(request)
+    names = _names(
+        request, settings, found_contract(request), Known(), is_unsettled=False, place=place
+    )
     with suppress(OSError):
         locks.take({(names.area, names.task_code), (names.area, names.task_id)})
     remove_verdicts(request.workspace, _verdict_paths(names, ()))
+
+
+def _cleared(
+    request: RunRequest, doomed: set[str]
+) -> tuple[dict[str, str], tuple[str, ...], Failure | None]:
+    """What was there, what was no folder, and what broke; whatever did, they are removed."""
+    removed: dict[str, str] = {}
+    fault: Failure | None = None
+    try:
+        request.on_step("remove")
+        removed = verdicts_found(request.workspace, doomed)
+    except (KeyboardInterrupt, Exception) as exc:  # noqa: BLE001  whatever breaks is a FAIL
+        fault = broken(exc)
+    try:
+        odd = remove_verdicts(request.workspace, doomed)
+    except KeyboardInterrupt as exc:
+        fault = broken(exc)
+        odd = remove_verdicts(request.workspace, doomed)
+    return removed, odd, fault
 
 
 def _with_emptied(known: Known, paths: Iterable[str]) -> Known:
@@ -199,47 +187,14 @@ def _with_emptied(known: Known, paths: Iterable[str]) -> Known:
     return replace(known, written=known.written | emptied)
 
 
-def _settings(workspace: Workspace) -> tuple[Settings, str]:
-    try:
-        return workspace.settings(), ""
-    except (ConfigError, DocumentError) as exc:
-        return Settings(), shown(str(exc), 1_000)
-
-
-def _found(request: RunRequest) -> _Contract:
-    """The bytes of the contract, and its task_id where it has one that can be used."""
-    path = request.contract
-    try:
-        path = _contract_path(request)
-        data = request.workspace.read(path, max_bytes=LIMITS.max_bytes)
-    except (PathMissing, PathUnsafe, SignoffError) as exc:
-        return _Contract(path=path, data=None, task_id="", problem=str(exc))
-    try:
-        value = loads(data, limits=LIMITS)
-    except JSONError:
-        return _Contract(path=path, data=data, task_id="")
-    task_id = value.get("task_id") if isinstance(value, dict) else None
-    usable = isinstance(task_id, str) and name_fault(task_id) is None
-    return _Contract(path=path, data=data, task_id=str(task_id) if usable else "")
-
-
-def _contract_path(request: RunRequest) -> str:
-    given, root = request.contract, request.workspace.root
-    if is_oid(given) and not (root / given).is_file():
-        with open_registry(place_of(request.workspace, request.env), may_write=False) as registry:
-            found = registry.find(given)
-        if found is None:
-            raise DocumentError(f"{given} is not registered")
-        return found.path
-    if posixpath.isabs(given):
-        place = Path(given)
-        place = place.parent.resolve() / place.name
-        return place.relative_to(root).as_posix() if place.is_relative_to(root) else given
-    return posixpath.normpath(given)
-
-
 def _names(
-    request: RunRequest, settings: Settings, found: _Contract, known: Known, *, is_unsettled: bool
+    request: RunRequest,
+    settings: Settings,
+    found: FoundContract,
+    known: Known,
+    *,
+    is_unsettled: bool,
+    place: str,
 ) -> RunNames:
     earlier = [run for run in known.runs if run.contract_path == found.path]
     area = request.area or settings.area
@@ -257,17 +212,13 @@ def _names(
     task_id = found.task_id or known_id or task_code
     _require_names(request.workspace.root, area, task_code, task_id)
     started = request.clock()
-    try:
-        gate_report = report_place(request.env)
-    except DocumentError as exc:
-        raise RunRefused(str(exc)) from exc
     return RunNames(
         area=area,
         task_code=task_code,
         task_id=task_id,
         run_id=run_id_of(started, request.random(4)),
         started=started,
-        gate_report=gate_report,
+        gate_report=place,
     )
 
 
@@ -306,7 +257,7 @@ def _owner(sidecar: Path) -> str:
         return ""
 
 
-def _is_same(run: WrittenRun, names: RunNames, found: _Contract, *, anywhere: bool) -> bool:
+def _is_same(run: WrittenRun, names: RunNames, found: FoundContract, *, anywhere: bool) -> bool:
     """
     An earlier run whose verdicts must not outlive the beginning of this one.
 
@@ -332,19 +283,11 @@ def _verdict_paths(names: RunNames, same: Iterable[WrittenRun]) -> set[str]:
     return paths
 
 
-def _contract(
-    request: RunRequest, settings: Settings, found: _Contract, names: RunNames
-) -> tuple[SccContract | None, Failure | None, tuple[str, ...]]:
-    if found.data is None:
-        return None, _unusable(found.problem), ()
-    try:
-        contract = read_contract(
-            found.data, found.path, strict=request.strict, variables=settings.variables
-        )
-    except (ContractError, DocumentError) as exc:
-        return None, _unusable(shown(str(exc), 4_000)), ()
-    assert contract.task_id == names.task_id
-    return contract, None, tuple(str(fault) for fault in contract.warnings)
+def _reports_elsewhere(workspace: Workspace, known: Known, pairs: set[tuple[str, str]]) -> set[str]:
+    """Gate reports about these that an earlier run or gate was told to write elsewhere."""
+    apart = (f"{REPORTS}/", f"{RUNS}/", f"{STATE}/")
+    places = {path for path in known.written if not path.startswith(apart)}
+    return {place for place in places if is_about(workspace, place, pairs)}
 
 
 def _denied(odd: tuple[str, ...]) -> Failure | None:
@@ -353,10 +296,6 @@ def _denied(odd: tuple[str, ...]) -> Failure | None:
         return None
     why = f'"{shown(odd[0])}" was no folder, and docs/REPORT/** is protected'
     return Failure(fail_class=FailClass.COMMAND_DENIED, exit_code=97, reason=why)
-
-
-def _unusable(why: str) -> Failure:
-    return Failure(fail_class=FailClass.VERIFIER_ERROR, exit_code=2, reason=why)
 
 
 def _sha256(data: bytes | None) -> str:

@@ -8,7 +8,7 @@ verdict with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 
 from signoff.ledger import Ledger
@@ -58,6 +58,7 @@ class Publication:
         report: Report,
         run: WrittenRun,
         older: tuple[Superseded, ...],
+        replaced: Mapping[str, str],
     ) -> None:
         """
         Put everything in its place, the verdict last; it lasts when this returns.
@@ -67,6 +68,7 @@ class Publication:
             report: The core's, for the ledger.
             run: What the ledger is told of.
             older: Reports that go elsewhere.
+            replaced: Digests of files that are replaced, and were not written here.
 
         Raises:
             OSError: It cannot be written; no verdict is left.
@@ -74,7 +76,7 @@ class Publication:
         """
         done = False
         try:
-            self._announce(run, older)
+            self._announce(run, older, replaced)
             self._place(older)
             self._verdicts(made)
             self._record(made, report, run)
@@ -102,12 +104,16 @@ class Publication:
             ),
         )
 
-    def _announce(self, run: WrittenRun, older: tuple[Superseded, ...]) -> None:
+    def _announce(
+        self, run: WrittenRun, older: tuple[Superseded, ...], replaced: Mapping[str, str]
+    ) -> None:
         self._on_step("announce")
         moved = {one.target: one.sha256 for one in older if one.sha256}
         self._ledger.append(
             announcement_of_publishing(run),
             *written_notes(run.run_id, {**run.files, **moved}, contract_id=run.task_id),
+            # When they are gone, nobody shall pass for who took them away.
+            *written_notes("", replaced, contract_id=run.task_id),
         )
 
     def _place(self, older: tuple[Superseded, ...]) -> None:

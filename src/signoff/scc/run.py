@@ -27,9 +27,10 @@ from signoff.scc.guard import Candidate
 from signoff.scc.guard import judge as guard
 from signoff.scc.inquiry import Inquiry
 from signoff.scc.lock import LockHeld, Locks
-from signoff.scc.opening import Opened, RunRefused, RunRequest, close_down, opened_run
+from signoff.scc.opening import Opened, close_down, opened_run
 from signoff.scc.publication import Publication, written_run
 from signoff.scc.reader import Expected
+from signoff.scc.request import RunRefused, RunRequest, broken
 from signoff.scc.staging import Staging
 from signoff.scc.store import open_registry, place_of
 from signoff.scc.superseded import Superseded, register_reports, superseded_reports
@@ -144,7 +145,7 @@ class _Run:
         self._names = opened.names
         self._staging = staging
         self._ledger = ledger
-        self._inquiry = Inquiry(request, opened, staging.run)
+        self._inquiry = Inquiry(request, opened, staging.run, ledger)
         self._oids: dict[str, str] | None = None
         self._older: tuple[Superseded, ...] = ()
 
@@ -162,7 +163,8 @@ class _Run:
             self._ledger,
             on_step=self._request.on_step,
         )
-        publication.publish(made.files, made.report, made.run, self._older)
+        replaced = self._inquiry.work.replaced
+        publication.publish(made.files, made.report, made.run, self._older, replaced)
         return self._told(made)
 
     def _made(self) -> _Made:
@@ -170,11 +172,8 @@ class _Run:
             workspace, known = self._request.workspace, self._opened.known
             self._older = superseded_reports(workspace, self._names, known)
             return self._settled(self._inquiry.found(), is_whole=True)
-        except KeyboardInterrupt:
-            why = "interrupted"
-        except Exception as exc:  # noqa: BLE001  whatever breaks is a FAIL that says so
-            why = f"{type(exc).__name__}: {shown(str(exc), 1_000)}"
-        failure = Failure(fail_class=FailClass.VERIFIER_ERROR, exit_code=125, reason=why)
+        except (KeyboardInterrupt, Exception) as exc:  # noqa: BLE001  whatever breaks is a FAIL
+            failure = broken(exc)
         try:
             return self._settled(self._inquiry.stopped(failure, "scc.run"), is_whole=False)
         except Exception:  # noqa: BLE001  what broke may break again, so once more without most of it

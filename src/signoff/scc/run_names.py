@@ -52,6 +52,12 @@ class RunNames(Struct, frozen=True, kw_only=True):
         return report_path(self.area, self.task_code, self.started)
 
     @property
+    def replacing(self) -> tuple[str, ...]:
+        """How the paths begin that a run replaces: mirror, reports, pointer and gate report."""
+        of_reports = self.report.removesuffix(f"{self.started:%Y%m%d}.md")
+        return (f"{self.mirror}/", of_reports, self.pointer, self.sidecar, self.gate_report)
+
+    @property
     def pointer(self) -> str:
         """The stable pointer."""
         return pointer_path(self.area, self.task_id)

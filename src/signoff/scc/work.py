@@ -33,6 +33,7 @@ from signoff.scc.patch_work import patch_paths, read_headers, require_applied
 from signoff.scc.protected import Protected, violations
 from signoff.scc.record_file import FoundRecord, record_at, record_path
 from signoff.scc.registry import OidRegistry
+from signoff.scc.replaced import as_in_base, require_unforged, without_removals
 from signoff.scc.tree import LIMIT_S, is_versioned, listing, tree_digest
 from signoff.scc.work_refused import WorkRefused
 from signoff.scc.workspace import Workspace
@@ -55,6 +56,8 @@ class WorkRequest(Struct, frozen=True, kw_only=True):
         strict: Warnings are failures.
         written: Digests that the verifier wrote, 64 hex digits each, by path.
         own: Further files of the verifier, such as a gate report elsewhere.
+        removed: Digest of each verdict that the verifier has taken away already, by path.
+        replacing: How the paths begin of what the run is going to replace.
     """
 
     workspace: Workspace
@@ -67,6 +70,8 @@ class WorkRequest(Struct, frozen=True, kw_only=True):
     strict: bool = False
     written: Mapping[str, frozenset[str]] = {}
     own: tuple[str, ...] = ()
+    removed: Mapping[str, str] = {}
+    replacing: tuple[str, ...] = ()
 
 
 class WorkFound(Struct, frozen=True, kw_only=True):
@@ -86,6 +91,7 @@ class WorkFound(Struct, frozen=True, kw_only=True):
         warnings: What a person should know.
         tree_digest: Of the judged tree.
         dirty: Something differs from the commit that is checked out.
+        replaced: Digest of each file that the run replaces and that is as the base has it.
     """
 
     base_commit: str = ""
@@ -100,6 +106,7 @@ class WorkFound(Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
     tree_digest: str = ""
     dirty: bool = False
+    replaced: Mapping[str, str] = {}
 
 
 def examine(request: WorkRequest) -> WorkFound:
@@ -195,6 +202,7 @@ class _Examination:
         compared = Compared(root=root, nodes=listing(root, deadline))
         files = Worktree(root=root, hashing="sha1", deadline=deadline)
         compared = self._apart(compared, {*self._given_paths(), PATH})
+        require_unforged(self._request.removed, self._request.written)
         self._require_unprotected(compared, self._own(compared, files))
 
     # -- with one --
@@ -208,12 +216,16 @@ class _Examination:
             f'"{shown(path)}" is not in the base commit: whether it was changed is not known'
             for path in sorted(unpinned)
         ]
-        compared = self._apart(compared, unpinned)
+        compared = without_removals(self._apart(compared, unpinned), self._request.removed)
         files = _reader(work)
         own = self._own(compared, files)
         changes = [one for one in compared.changes.values() if not own.made(one)]
         headers = self._headers()
         touched = self._tell(compared, changes, headers, own)
+        self._facts["replaced"] = as_in_base(compared, self._request.replacing, files)
+        self._facts["replaced"] |= require_unforged(
+            self._request.removed, self._request.written, work, compared
+        )
         self._require_unprotected(compared, own)
         if headers is not None:
             patch_paths(headers, compared, self._protected())
@@ -292,6 +304,7 @@ class _Examination:
         with opened(work.root, work.git.deadline) as again:
             compared = compared_with(again, work.head)
             compared = self._apart(compared, self._unpinned(compared))
+            compared = without_removals(compared, self._request.removed)
             files = _reader(again)
             own = self._own(compared, files)
             for path, change in sorted(compared.changes.items()):
