@@ -15,7 +15,7 @@ from signoff.ledger.line import FIRST_PREV
 from tests.cli.calling import call, wrote
 from tests.ledger import sample_ledger as sample
 
-LEDGER = ".signoff/ledger.sqlite"
+LEDGER = ".signoff/ledger.sqlite3"
 
 
 @pytest.fixture

@@ -50,6 +50,39 @@ def test_one_line_a_check_and_then_one_of_json(repo: World) -> None:
     ][:6]
 
 
+def test_reason_names_its_check(repo: World) -> None:
+    repo.agree(check("a"), check("b", "raise SystemExit(3)"))
+
+    assert "signoff: b: exit 3, expected 0\n" in call("scc", "run", "--contract", "c.json").err
+
+
+def test_settings_that_were_edited_are_to_be_committed(repo: World) -> None:
+    repo.agree(check())
+    repo.settle("run_timeout_s = 60")
+    called = call("scc", "run", "--contract", "c.json")
+
+    assert (1, "command_denied") == (
+        called.code,
+        json.loads(called.out.splitlines()[-1])["fail_class"],
+    )
+    assert "once .signoff/scc.toml is committed" in called.err
+    repo.commit()
+    assert 0 == call("scc", "run", "--contract", "c.json").code
+
+
+def test_ledger_of_the_workspace_is_listed_shown_and_verified(repo: World) -> None:
+    repo.agree(check())
+    assert 0 == call("scc", "run", "--contract", "c.json").code
+    repo.agree(check(code="raise SystemExit(1)"))
+    assert 1 == call("scc", "run", "--contract", "c.json").code
+    subject = f"scc:{AREA}/T1"
+    kept = json.loads(call("ledger", "list", "--subject", subject, "--json").out)["verdicts"]
+
+    assert ["passed", "failed"] == [one["outcome"] for one in kept]
+    assert 0 == call("ledger", "show", str(kept[1]["seq"])).code
+    assert 0 == call("ledger", "verify").code
+
+
 def test_pass_ends_with_0_and_invalid_contract_with_2(repo: World) -> None:
     repo.agree(check())
     assert 0 == call("scc", "run", "--contract", "c.json").code

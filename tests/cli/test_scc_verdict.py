@@ -57,7 +57,7 @@ def test_a_workspace_that_was_not_initialised_is_told_so_and_left_alone(tmp_path
     called = verdict(tmp_path)
 
     assert 1 == called.code
-    assert "signoff scc init" in called.err
+    assert 1 == called.err.count("signoff scc init")
     assert [] == [*tmp_path.iterdir()]
 
 

@@ -341,6 +341,8 @@ class TestTheCommand:
 
         assert (1, False) == (done.code, done.json["ok"])
         assert "docs/REPORT/** is protected" in done.err
+        folder = f".signoff/scc/records/T1/{done.json['executor_run_id']}"
+        assert f"what it printed is in {folder}\n" in done.err
 
 
 class TestRefusals:

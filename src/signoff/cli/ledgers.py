@@ -20,7 +20,7 @@ from signoff.model import Report
 
 __all__ = ["LEDGER", "ledger_options", "reading_ledger", "record", "require_ledger"]
 
-LEDGER: Final = ".signoff/ledger.sqlite"
+LEDGER: Final = ".signoff/ledger.sqlite3"
 MAX_PATH: Final = 4096
 
 

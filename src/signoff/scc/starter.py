@@ -63,7 +63,7 @@ if __name__ == "__main__":
 '''
 
 _SETTINGS: Final = """\
-# SCC in this workspace.
+# SCC in this workspace. A change of this file counts as tampering until it is committed.
 area = "control_plane"
 min_isolation = "L1"
 run_timeout_s = 3600

@@ -84,8 +84,16 @@ def command(
         )
     if executed.reason:
         terminal.err.line(f"signoff: {shown(executed.reason, 1_000)}")
+        _tell_where(terminal, executed)
     terminal.out.json(msgspec.json.encode(executed))
     return Exit.DONE if executed.ok else Exit.FAILED
+
+
+def _tell_where(terminal: Terminal, executed: Executed) -> None:
+    """Where a person finds what the executor said."""
+    if executed.record:
+        folder = executed.record.rpartition("/")[0]
+        terminal.note(f"what it printed is in {shown(folder)}/{executed.executor_run_id}")
 
 
 def _executed(request: ExecuteRequest) -> Executed:

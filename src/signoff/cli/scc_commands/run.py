@@ -15,6 +15,8 @@ from signoff.cli.commands import Command, FileName
 from signoff.cli.exits import Exit, Refusal
 from signoff.cli.scc_commands.place import found_workspace, workspace_option
 from signoff.cli.terminal import Terminal
+from signoff.dialects.scc.settings import PATH as SETTINGS
+from signoff.dialects.scc.verdict import FailClass
 from signoff.errors import SignoffError
 from signoff.folder import reason
 from signoff.jsonvalue import shown
@@ -130,6 +132,14 @@ class _Stopper:
             self._listens = False
 
 
+def _why(ended: RunEnded) -> str:
+    """Why it is no PASS, with the check that it is about."""
+    first = next((one for one in ended.checks if one.status == "fail"), None)
+    if first is None or first.reason != ended.reason:
+        return ended.reason
+    return f"{first.name}: {ended.reason}"
+
+
 def _print(terminal: Terminal, ended: RunEnded) -> None:
     for one in ended.checks:
         style = {"pass": "good", "fail": "bad"}.get(one.status, "quiet")
@@ -137,7 +147,9 @@ def _print(terminal: Terminal, ended: RunEnded) -> None:
         said = f" ({shown(one.reason)})" if one.reason else ""
         terminal.out.line(f"{terminal.out.paint(one.status, style)} {one.name}{why}{said}")
     if ended.reason:
-        terminal.err.line(f"signoff: {shown(ended.reason, 4_000)}")
+        terminal.err.line(f"signoff: {shown(_why(ended), 4_000)}")
+    if SETTINGS in ended.reason and ended.fail_class == FailClass.COMMAND_DENIED.value:
+        terminal.note(f"settings of your own count once {SETTINGS} is committed")
     for text in ended.warnings:
         terminal.note(shown(text))
     document = {

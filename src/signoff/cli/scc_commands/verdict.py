@@ -78,7 +78,7 @@ def command(
         name = shown(str(exc.filename or "the gate report"))
         raise Refusal(f"{name}: {reason(exc)}", code=Exit.UNWRITTEN) from exc
     _tell(terminal, done, as_json=as_json)
-    if not settings.given:
+    if not settings.given and "scc init" not in done.problem:
         terminal.note(INIT)
     return Exit.DONE if done.passed else Exit.FAILED
 
