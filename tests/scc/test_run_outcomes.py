@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +19,7 @@ from signoff.sandbox import Sandbox
 from signoff.scc.gate import GateRequest, gate
 from tests.cli.calling import call
 from tests.scc.run_world import AREA, VERIFIER, World, check, world
-from tests.scc.test_run_faults import STEPS, locked, told, unlocked
+from tests.scc.test_run_faults import STEPS, await_check, locked, told, unlocked
 
 FAILING = check(code="raise SystemExit(1)")
 
@@ -76,6 +79,22 @@ def test_row_7_folder_of_reports_that_is_read_only_ends_with_4(
     assert "no verdict was written" in called.err
     assert not repo.passes()
     assert not passes_gate(repo)
+
+
+def test_row_8_second_process_is_refused_and_the_first_goes_on(repo: World) -> None:
+    repo.agree(check(code="import time; time.sleep(4)"))
+    argv = [sys.executable, "-m", "signoff", "scc", "run", "--contract", "c.json"]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    first = subprocess.Popen(argv, cwd=repo.root, env=env, stdout=subprocess.PIPE)
+    await_check(repo, first)
+    second = subprocess.run(argv, cwd=repo.root, env=env, capture_output=True, check=False)
+    during = repo.verdict()
+    first.communicate(timeout=60)
+
+    assert (2, b"") == (second.returncode, second.stdout)
+    assert b"in use by another run" in second.stderr
+    assert (None, 0) == (during, first.returncode)
+    assert passes_gate(repo)
 
 
 @pytest.mark.parametrize(
