@@ -61,7 +61,7 @@ def test_row_25_forged_pointer_under_another_task_code_is_denied(repo: World) ->
     assert not repo.passes()
 
 
-@pytest.mark.parametrize("kind", ["symlink", "hard link", "executable", "fifo"])
+@pytest.mark.parametrize("kind", ["symlink", "hard link", "executable", "fifo", "folder"])
 def test_row_26_forged_file_of_another_kind_is_denied(repo: World, kind: str) -> None:
     repo.agree(check())
     repo.run()
@@ -78,6 +78,8 @@ def test_row_26_forged_file_of_another_kind_is_denied(repo: World, kind: str) ->
     if kind == "hard link":
         repo.write("src/copy.json", FORGED)
         place.hardlink_to(repo.root / "src/copy.json")
+    if kind == "folder":
+        repo.write(f"{PLACES['mirror']}/x", "x")
     if kind == "fifo":
         os.mkfifo(place)
 
@@ -245,3 +247,26 @@ def executed(repo: World) -> Path:
     }
     (folder / "record.json").write_text(json.dumps(record))
     return folder
+
+
+@pytest.mark.parametrize("top", ["docs", "docs/REPORT", "mvm", "mvm/verdict"])
+def test_link_above_the_verdicts_leaves_no_pass_behind_it(repo: World, top: str) -> None:
+    repo.agree(check())
+    repo.run()
+    elsewhere = repo.root.parent / "elsewhere"
+    (repo.root / top).rename(elsewhere)
+    (repo.root / top).symlink_to(elsewhere)
+    ended = repo.run()
+
+    assert DENIED == outcome(ended)
+    assert not (repo.root / top).is_symlink()
+    assert not repo.passes()
+
+
+def test_task_code_of_a_contract_that_could_not_be_read_is_no_other_task(repo: World) -> None:
+    repo.write("c.json", "{")
+    assert 2 == repo.run(task_code="code").code
+    repo.agree(check())
+    ended = repo.run(task_code="code")
+
+    assert "PASS" == ended.verdict, ended.reason

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
@@ -113,8 +114,8 @@ def remove_verdicts(workspace: Workspace, paths: Iterable[str]) -> tuple[str, ..
     All of them are tried before the first failure is told.
 
     Returns:
-        Paths below the reports at which a folder was expected and something else stood, such as
-        a link to another folder of verdicts; that is removed too.
+        Paths at which a folder was expected and something else stood: a link, behind which a
+        verdict would be read, or, below the reports, anything.  That is removed too.
 
     Raises:
         OSError: One could neither be removed nor emptied.
@@ -138,7 +139,9 @@ def _remove(root: Path, path: str) -> Iterator[str]:
         try:
             for depth, part in enumerate(above, 1):
                 inner = "/".join(above[:depth])
-                if inner.startswith(f"{REPORTS}/") and not stat.S_ISDIR(folder.mode(part)):
+                mode = folder.mode(part)
+                is_ours = inner.startswith(f"{REPORTS}/")
+                if stat.S_ISLNK(mode) or (is_ours and not stat.S_ISDIR(mode)):
                     _take_away(folder, part)
                     yield inner
                     return
@@ -151,6 +154,8 @@ def _remove(root: Path, path: str) -> Iterator[str]:
 
 def _take_away(folder: Folder, name: str) -> None:
     try:
+        if stat.S_ISDIR(folder.mode(name)):
+            shutil.rmtree(name, dir_fd=folder.handle)
         folder.remove(name)
         folder.sync()
     except OSError:

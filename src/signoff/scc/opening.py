@@ -7,7 +7,7 @@ leaves a failure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -210,7 +210,7 @@ def _names(
     same = [run for run in known.runs if (run.area, run.task_code) == (area, task_code)]
     known_id = next((run.task_id for run in reversed([*earlier, *same]) if run.task_id), "")
     task_id = found.task_id or known_id or task_code
-    _require_names(request.workspace.root, area, task_code, task_id)
+    _require_names(request.workspace.root, area, task_code, task_id, known)
     started = request.clock()
     return RunNames(
         area=area,
@@ -219,10 +219,11 @@ def _names(
         run_id=run_id_of(started, request.random(4)),
         started=started,
         gate_report=place,
+        has_task=bool(found.task_id or known_id),
     )
 
 
-def _require_names(root: Path, area: str, task_code: str, task_id: str) -> None:
+def _require_names(root: Path, area: str, task_code: str, task_id: str, known: Known) -> None:
     for what, name in (("area", area), ("TaskCode", task_code), ("task_id", task_id)):
         if (fault := name_fault(name)) is not None:
             raise RunRefused(f"{what} {fault}")
@@ -235,7 +236,8 @@ def _require_names(root: Path, area: str, task_code: str, task_id: str) -> None:
             raise RunRefused(f'"{name}" differs from the folder "{shown(other)}" in case alone')
     if task_code != task_id and clash(task_code, [task_id]) is not None:
         raise RunRefused(f'TaskCode "{task_code}" differs from the task_id in case alone')
-    owner = _owner(folders / area / "artifacts" / task_code / "pointer.json")
+    nameless = {run.run_id for run in known.runs if not run.task_id}
+    owner = _owner(folders / area / "artifacts" / task_code / "pointer.json", nameless)
     if owner == task_code != task_id:
         raise RunRefused(f'TaskCode "{task_code}" is the task_id of another task')
 
@@ -247,14 +249,21 @@ def _names_in(folder: Path) -> list[str]:
         return []
 
 
-def _owner(sidecar: Path) -> str:
-    """The task that a pointer is of, ``""`` where there is none that can be read."""
+def _owner(sidecar: Path, nameless: Container[str]) -> str:
+    """
+    The task that a pointer is of, ``""`` where there is none that can be read.
+
+    Args:
+        sidecar: Of the pointer.
+        nameless: Runs whose contract told no task, so that their pointers are of none.
+    """
     try:
         with Folder.open(sidecar.parent) as folder:
             data = folder.read(sidecar.name, max_bytes=LIMITS.max_bytes)
-        return read_pointer(data).task_id
+        pointer = read_pointer(data)
     except (OSError, ContractError, DocumentError):
         return ""
+    return "" if pointer.run_id in nameless else pointer.task_id
 
 
 def _is_same(run: WrittenRun, names: RunNames, found: FoundContract, *, anywhere: bool) -> bool:
@@ -294,7 +303,7 @@ def _denied(odd: tuple[str, ...]) -> Failure | None:
     """What somebody else put in the place of a folder of verdicts."""
     if not odd:
         return None
-    why = f'"{shown(odd[0])}" was no folder, and docs/REPORT/** is protected'
+    why = f'"{shown(odd[0])}" was no folder, and what the verifier writes lies in it'
     return Failure(fail_class=FailClass.COMMAND_DENIED, exit_code=97, reason=why)
 
 

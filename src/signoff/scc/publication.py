@@ -184,7 +184,7 @@ def written_run(
     }
     return WrittenRun(
         run_id=names.run_id,
-        task_id=names.task_id,
+        task_id=names.task_id if names.has_task else "",
         task_code=names.task_code,
         area=names.area,
         contract_path=contract_path,

@@ -27,6 +27,7 @@ class RunNames(Struct, frozen=True, kw_only=True):
         run_id: Its own name.
         started: The one reading of the clock.
         gate_report: Where the gate's report goes.
+        has_task: The task_id is that of a contract, this one or an earlier one.
     """
 
     area: str
@@ -35,6 +36,7 @@ class RunNames(Struct, frozen=True, kw_only=True):
     run_id: str
     started: datetime
     gate_report: str = GATE_REPORT
+    has_task: bool = True
 
     @property
     def run_dir(self) -> str:
