@@ -85,7 +85,7 @@ def test_row_8_second_process_is_refused_and_the_first_goes_on(repo: World) -> N
     repo.agree(check(code="import time; time.sleep(4)"))
     argv = [sys.executable, "-m", "signoff", "scc", "run", "--contract", "c.json"]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    first = subprocess.Popen(argv, cwd=repo.root, env=env, stdout=subprocess.PIPE)
+    first = subprocess.Popen(argv, cwd=repo.root, env=env, stdout=subprocess.PIPE, text=True)
     await_check(repo, first)
     second = subprocess.run(argv, cwd=repo.root, env=env, capture_output=True, check=False)
     during = repo.verdict()

@@ -82,16 +82,22 @@ class TestChangeSets:
         site.repo.write("src/a.py", "one\ntwo\nfour\n")
         record = site.patch_record(away)
 
+        def refusal() -> tuple[str, int, str]:
+            failure = site.examine(record).failure
+            assert failure is not None
+            return failure.fail_class.value, failure.exit_code, failure.reason.rpartition(", ")[2]
+
+        otherwise = (*UNUSABLE, "it was changed otherwise")
         assert PASSED == site.refusal(record)
         site.repo.write("src/a.py", "one\ntwo\nfive\n")
-        assert UNUSABLE == site.refusal(record)
+        assert otherwise == refusal()
         site.repo.write("src/a.py", "one\ntwo\nfour\n").chmod(0o755)
-        assert UNUSABLE == site.refusal(record)
+        assert otherwise == refusal()
         site.repo.write("src/a.py", "one\ntwo\nthree\n").chmod(0o644)
-        assert UNUSABLE == site.refusal(record)
+        assert (*UNUSABLE, "the patch is not applied to it") == refusal()
         site.repo.write("src/a.py", "one\ntwo\nfour\n")
         site.repo.write("src/more.py")
-        assert UNUSABLE == site.refusal(record)
+        assert otherwise == refusal()
 
     def test_a_patch_that_does_not_apply_is_another_state(self, site: Site, away: Path) -> None:
         patch = "--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-nowhere\n+x\n"

@@ -89,8 +89,9 @@ def require_applied(
         else:
             matches = _stands(change, wanted, compared.nodes.get(path), work.git.hashing)
         if not matches:
-            message = f'"{shown(path_text(path))}" is not what base and patch make of it'
-            raise WorkRefused.unusable(f"the workspace is in another state: {message}")
+            why = "the patch is not applied to it" if change is None else "it was changed otherwise"
+            place = f'"{shown(path_text(path))}" is not what base and patch make of it'
+            raise WorkRefused.unusable(f"the workspace is in another state: {place}, {why}")
 
 
 def _stands(change: Change, wanted: Entry | None, node: Node | None, hashing: str) -> bool:
