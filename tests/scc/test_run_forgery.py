@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import threading
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -12,6 +13,9 @@ from typing import Any
 
 import pytest
 
+from signoff.errors import NotJudged
+from signoff.model import inconclusive
+from signoff.status import Cause
 from tests.scc.run_world import World, check
 
 DENIED = ("command_denied", 97, 1)
@@ -270,3 +274,41 @@ def test_task_code_of_a_contract_that_could_not_be_read_is_no_other_task(repo: W
     ended = repo.run(task_code="code")
 
     assert "PASS" == ended.verdict, ended.reason
+
+
+def test_row_8_runs_that_publish_while_others_look_do_not_disturb_them(repo: World) -> None:
+    names = [f"T{number}" for number in range(4)]
+    for name in names:
+        repo.agree(check(), path=f"{name}.json", task_id=name)
+    odd: list[str] = []
+
+    def go(name: str) -> None:
+        for _ in range(3):
+            ended = World(repo.root, repo.sandbox).run(f"{name}.json")
+            if ended.verdict != "PASS":
+                odd.append(ended.reason)
+
+    threads = [threading.Thread(target=go, args=(name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert [] == odd
+
+
+def test_tree_that_cannot_be_read_any_more_is_not_the_one_that_was_judged(
+    repo: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> str:
+        raise NotJudged(inconclusive("cannot be read", cause=Cause.EVIDENCE_UNREACHABLE))
+
+    def spoil(step: str) -> None:
+        if step == "guard":
+            monkeypatch.setattr("signoff.scc.inquiry.tree_digest", fail)
+
+    repo.agree(check())
+    ended = repo.run(on_step=spoil)
+
+    assert ("unknown", 1, 1) == outcome(ended)
+    assert "VERDICT_STALE" in ended.reason

@@ -102,6 +102,8 @@ def _digest(root: Path, path: str) -> str | None:
             return None
         try:
             digest = folder.measure(name, max_bytes=MAX_BYTES)[0]
+        except FileNotFoundError:  # another run has removed what all of them share
+            return None
         except OSError:
             return ""
     return "" if is_executable else digest.removeprefix("sha256:")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 from typing import Final
@@ -33,7 +34,8 @@ from signoff.scc.written import digests_of
 
 __all__ = ["Inquiry"]
 
-ATTEMPTS: Final = 3
+ATTEMPTS: Final = 5
+UNREAD: Final = 125
 EXECUTORS: Final = ("record.json", "stdout.txt", "stderr.txt", "patch.diff")
 """Under which names the executor's files are kept, in the order in which the work has them."""
 
@@ -125,10 +127,10 @@ class Inquiry:
 
     def tree(self) -> str:
         """The digest of the tree as it is now, ``""`` where it cannot be read."""
-        try:
-            return tree_digest(self._request.workspace, own=(self._opened.names.gate_report,))
-        except NotJudged:
-            return ""
+        for _ in range(ATTEMPTS):
+            with suppress(NotJudged):
+                return tree_digest(self._request.workspace, own=(self._opened.names.gate_report,))
+        return ""
 
     def close(self) -> None:
         """Give up what the checks saw."""
@@ -180,7 +182,7 @@ class Inquiry:
                 break
             # Another run may have told the ledger of its files and written them meanwhile.
             written = together(known.written, digests_of(self._ledger))
-            if written == known.written:
+            if written == known.written and self.work.failure.exit_code != UNREAD:
                 break
             known = replace(known, written=written)
         self._collect()
@@ -218,7 +220,7 @@ class Inquiry:
     def _run_checks(self) -> None:
         request, opened = self._request, self._opened
         sandbox = request.sandbox.requiring(opened.settings.min_isolation)
-        view = self._view = laid_out(request.workspace.root, sandbox.scratch)
+        view = self._view = self._laid_out(sandbox.scratch)
         own = self._own_values() | {"CONTRACT_REF": opened.contract_path}
         around = Surroundings(
             sandbox=sandbox,
@@ -232,6 +234,13 @@ class Inquiry:
             on_done=self._done.append,
         )
         run_checks(self.prepared, around)
+
+    def _laid_out(self, scratch: str) -> View:
+        """The view, made anew while what other runs write comes and goes as it is copied."""
+        for _ in range(ATTEMPTS - 1):
+            with suppress(FileNotFoundError):
+                return laid_out(self._request.workspace.root, scratch)
+        return laid_out(self._request.workspace.root, scratch)
 
     def _run_phase4(self) -> None:
         """The phase-4 checks, shown a verdict of the form that it will have."""

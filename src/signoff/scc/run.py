@@ -263,7 +263,8 @@ class _Run:
             names.task_code,
             expected=Expected(
                 contract_sha256=self._opened.contract_sha256,
-                tree_digest=self._inquiry.tree(),
+                # One that cannot be read any more is another one than was judged.
+                tree_digest=self._inquiry.tree() or "-",
                 task_id=names.task_id,
                 task_code=names.task_code,
                 run_id=names.run_id,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from hashlib import sha256
 from typing import Final
 
@@ -72,18 +73,29 @@ def listing(root: str, deadline: Deadline) -> dict[bytes, Node]:
         while folders:
             folder = folders.pop()
             deadline.left()
-            with os.scandir(os.fsencode(root) + b"/" + folder) as entries:
-                for entry in entries:
-                    path = folder + entry.name
-                    if entry.name == b".git":
-                        continue
-                    if entry.is_dir(follow_symlinks=False):
-                        folders.append(path + b"/")
-                    else:
-                        found[path] = _node(entry.stat(follow_symlinks=False))
+            try:
+                with os.scandir(os.fsencode(root) + b"/" + folder) as entries:
+                    for entry in entries:
+                        if entry.name != b".git":
+                            _list(entry, folder + entry.name, found, folders)
+            except FileNotFoundError:
+                # Another run has moved it away meanwhile; the workspace itself is never moved.
+                if not folder:
+                    raise
     except OSError as exc:
         raise unreadable(exc) from exc
     return found
+
+
+def _list(
+    entry: os.DirEntry[bytes], path: bytes, found: dict[bytes, Node], folders: list[bytes]
+) -> None:
+    """Note an entry of a folder, unless it has gone meanwhile."""
+    if entry.is_dir(follow_symlinks=False):
+        folders.append(path + b"/")
+        return
+    with suppress(FileNotFoundError):
+        found[path] = _node(entry.stat(follow_symlinks=False))
 
 
 def is_versioned(workspace: Workspace) -> bool:
