@@ -135,6 +135,24 @@ def test_row_19_process_that_was_left_is_no_pass(repo: World) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import os\nwhile True:\n  try: os.fork()\n  except OSError: pass",
+        "kept = []\nwhile True: kept.append(bytes(1) * 10_000_000)",
+    ],
+    ids=["processes", "memory"],
+)
+def test_row_19_bomb_ends_with_its_time(repo: World, code: str) -> None:
+    repo.agree(check(code=f"'bomb of row 19'\n{code}", timeout_s=2))
+    ended = repo.run()
+
+    assert "FAIL" == ended.verdict
+    assert ended.fail_class in {"timeout", "command_failed", "verifier_error"}
+    assert not running("bomb of row 19")
+
+
+@pytest.mark.long
 def test_row_19_endless_output_is_bounded(repo: World) -> None:
     repo.agree(check(code="while True: print('x' * 65536)"))
     ended = repo.run()
