@@ -8,6 +8,7 @@ import pytest
 from signoff.model import Isolation
 from signoff.sandbox import Sandbox
 from tests.sandbox.attacks import Marked, lacks
+from tests.sandbox.ordinary_user import OrdinaryUser, ordinary_user
 
 
 @pytest.fixture(params=["L1", "L2", "L3"], scope="session")
@@ -32,3 +33,10 @@ def plain() -> Iterator[Marked]:
     with Sandbox(level="L1") as sandbox:
         sandbox.survey()
         yield Marked(sandbox, secrets.token_hex(8))
+
+
+@pytest.fixture(scope="session")
+def nobody() -> Iterator[OrdinaryUser]:
+    """Someone without any privileges, where root runs the tests."""
+    with ordinary_user() as user:
+        yield user

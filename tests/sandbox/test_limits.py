@@ -7,15 +7,14 @@ import resource
 import subprocess
 import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
 from signoff.sandbox.command import Ended
 from tests.sandbox.attacks import LATEST_S, Marked, eventually
+from tests.sandbox.ordinary_user import OrdinaryUser
 
 MIB = 2**20
-NO_PYTHON = 77
 FORK_BOMBS = {
     "plain": "while True: fork()",
     "sessions": "while True:\n    fork()\n    try: os.setsid()\n    except OSError: pass",
@@ -190,18 +189,28 @@ def test_partial_output_is_kept_on_timeout(marked: Marked) -> None:
     assert (Ended.TIMED_OUT, b"so far\n") == (done.ended, done.stdout.head)
 
 
-def test_what_a_signoff_without_control_groups_does() -> None:
+BOMBS = """\
+import os, sys
+from signoff.sandbox import Sandbox
+from signoff.sandbox.command import Command, Limits
+
+HOARD = "kept = []\\nwhile True: kept.append(bytearray(1_000_000))"
+FORK = "import os\\nwhile True:\\n    try: os.fork()\\n    except OSError: pass"
+with Sandbox(level="L1") as sandbox:
+    def run(program, **limits):
+        limits = Limits(**limits)
+        done = sandbox.run(Command(argv=(sys.executable, "-c", program), limits=limits))
+        return done.ended.value, " ".join(done.missing)
+    hoard, missing = run(HOARD, memory_bytes=100 * 2**20, timeout_s=20)
+    bomb, _ = run(FORK, processes=50, timeout_s=1)
+print(hoard, bomb, "limits memory" in missing, "limits processes" in missing)
+"""
+
+
+def test_what_a_signoff_without_control_groups_does(nobody: OrdinaryUser) -> None:
     """As any user: no group can be made, so that limits are watched, and said to be missing."""
-    if os.geteuid():
-        pytest.skip("only root can become another user")
-    program = Path(__file__).with_name("as_nobody.py")
-    with TemporaryDirectory(dir="/tmp") as folder:
-        argv = [sys.executable, str(program), folder]
-        done = subprocess.run(argv, capture_output=True, text=True, check=False)
-        clean = eventually(lambda: not list(Path(folder).iterdir()))
-    if done.returncode == NO_PYTHON:
-        pytest.skip("nobody may execute this Python")
+    done = nobody.run(BOMBS)
 
     assert "" == done.stderr
     assert "memory_limit timed_out True True\n" == done.stdout
-    assert clean
+    assert eventually(lambda: not list(Path(nobody.temporary).iterdir()))

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
-import sysconfig
-import tempfile
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +14,8 @@ import pytest
 
 from signoff.model import Isolation
 from tests.sandbox.confined import LEVELS, content, is_root, need, workspace
+from tests.sandbox.ordinary_user import NOBODY, OrdinaryUser, folder_of_nobody
 
-ROOT = Path(__file__).resolve().parents[2]
-NOBODY = 65_534
 PROGRAM = """\
 import json, os, sys
 from pathlib import Path
@@ -44,58 +39,30 @@ pytestmark = [
 ]
 
 
-def as_nobody(python: str, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    """A program of Python that runs as nobody."""
-    paths = os.pathsep.join([str(ROOT / "src"), sysconfig.get_path("platlib")])
-    return subprocess.run(
-        [python, "-B", "-c", *arguments],
-        env={"PATH": "/usr/local/bin:/usr/bin:/bin", "PYTHONPATH": paths, "HOME": "/nonexistent"},
-        cwd="/",
-        user=NOBODY,
-        group=NOBODY,
-        extra_groups=[],
-        capture_output=True,
-        timeout=120,
-        check=False,
-    )
-
-
-@cache
-def interpreter() -> str | None:
-    """A Python that nobody may run, with what signoff needs."""
-    for python in (sys.executable, shutil.which("python3", path="/usr/bin:/usr/local/bin")):
-        try:
-            if python and as_nobody(python, "import signoff.sandbox").returncode == 0:
-                return python
-        except PermissionError:
-            continue
-    return None
-
-
 @pytest.fixture
 def work() -> Iterator[Path]:
     """A workspace of nobody's, at a place where nobody may go."""
-    with tempfile.TemporaryDirectory(prefix="signoff-test-") as folder:
-        made = workspace(Path(folder))
-        for path in (Path(folder), made, *made.rglob("*")):
+    with folder_of_nobody() as folder:
+        made = workspace(folder)
+        for path in (made, *made.rglob("*")):
             os.chown(path, NOBODY, NOBODY)
         yield made
 
 
-def ran(level: Isolation, work: Path, *argv: str) -> Any:
+def ran(user: OrdinaryUser, level: Isolation, work: Path, *argv: str) -> Any:
     """How a command ended that nobody has run."""
     need(level)
-    if (python := interpreter()) is None:
-        pytest.skip("no Python that an ordinary user may run has what signoff needs")
-    done = as_nobody(python, PROGRAM, level, str(work), *argv)
-    assert 0 == done.returncode, done.stderr.decode()
+    done = user.run(PROGRAM, level, str(work), *argv)
+    assert 0 == done.returncode, done.stderr
     return json.loads(done.stdout)
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_command_runs_as_the_user_on_a_workspace_of_its_own(level: Isolation, work: Path) -> None:
+def test_command_runs_as_the_user_on_a_workspace_of_its_own(
+    level: Isolation, nobody: OrdinaryUser, work: Path
+) -> None:
     program = "id -u; rm -r inner; mkdir inner; echo x > file; echo y > new"
-    done = ran(level, work, "sh", "-c", program)
+    done = ran(nobody, level, work, "sh", "-c", program)
 
     assert ("exited", 0, level) == (done["ended"], done["exit_code"], done["level"]), done
     assert f"{NOBODY}\n" == done["out"]
@@ -104,29 +71,33 @@ def test_command_runs_as_the_user_on_a_workspace_of_its_own(level: Isolation, wo
     assert {"file": "as it was", "inner/deep": "deep"} == content(work)
 
 
-def test_workspace_with_files_of_other_groups_is_copied(work: Path) -> None:
+def test_workspace_with_files_of_other_groups_is_copied(nobody: OrdinaryUser, work: Path) -> None:
     os.chown(work / "inner" / "deep", NOBODY, 0)
-    done = ran("L3", work, "sh", "-c", "rm -r inner && echo x > file")
+    done = ran(nobody, "L3", work, "sh", "-c", "rm -r inner && echo x > file")
 
     assert (0, ["file"], False) == (done["exit_code"], done["left"], done["overlay"]), done
 
 
 @pytest.mark.parametrize("level", ["L3", "L2"])
-def test_privileges_cannot_be_gained(level: Isolation, work: Path) -> None:
+def test_privileges_cannot_be_gained(level: Isolation, nobody: OrdinaryUser, work: Path) -> None:
     program = "grep -E 'CapPrm|NoNewPrivs|Seccomp:' /proc/self/status; unshare -U true; mount"
-    done = ran(level, work, "sh", "-c", program)
+    done = ran(nobody, level, work, "sh", "-c", program)
 
     assert ["0000000000000000", "1", "2"] == done["out"].split()[1:6:2]
     assert "ot permitted" in done["err"]
 
 
 @pytest.mark.parametrize("level", ["L3", "L2"])
-def test_environment_of_the_same_user_is_not_read(level: Isolation, work: Path) -> None:
+def test_environment_of_the_same_user_is_not_read(
+    level: Isolation, nobody: OrdinaryUser, work: Path
+) -> None:
     with subprocess.Popen(
         ["sleep", "60"], user=NOBODY, group=NOBODY, env={**os.environ, "TOKEN": "9f1c-secret"}
     ) as bystander:
         try:
-            done = ran(level, work, "sh", "-c", f"cat /proc/{bystander.pid}/environ; echo end")
+            done = ran(
+                nobody, level, work, "sh", "-c", f"cat /proc/{bystander.pid}/environ; echo end"
+            )
         finally:
             bystander.kill()
 
