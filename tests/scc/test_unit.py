@@ -17,6 +17,8 @@ def test_the_built_in_units_are_those_of_the_original() -> None:
     [
         ("# Registered units\n- V.TESTS\n", {"V.TESTS"}),
         ("## 2. Registered units (v0.1.0)\n\n- V.TESTS\n-  `X.DISPATCH`  \n", {"V.TESTS", "X.DISPATCH"}),
+        ("# Registered units\n- V.TESTS      -- the tests, see X.DISPATCH\n- V.GUARD --\n", {"V.TESTS", "V.GUARD"}),
+        ("# Registered units\n- V.TESTS--no\n- V.GUARD - no\n- V.VERDICT see -- no\n", set()),
         ("- V.TESTS\n", set()),
         ("# Registered units\nV.TESTS\n* V.TESTS\n+ V.TESTS\n", set()),
         ("# Registered units\n- V.TESTS: the tests\n- v.tests\n- V.tests\n- VV.TESTS\n", set()),

@@ -28,7 +28,7 @@ BUILTIN_UNITS: Final = frozenset(
 )
 
 _HEADING: Final = re.compile(r"(#{1,6})\s+(.*?)\s*#*")
-_ITEM: Final = re.compile(r" {0,3}- +(`?)([A-Z]\.[A-Z][A-Z0-9_]*)\1\s*")
+_ITEM: Final = re.compile(r" {0,3}- +(`?)([A-Z]\.[A-Z][A-Z0-9_]*)\1(?:\s+--(?:\s.*)?)?\s*")
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
@@ -36,8 +36,9 @@ def read_units(text: str) -> frozenset[str]:
     """
     The units that a Markdown registry registers.
 
-    Only list items that are nothing but a unit count, below the heading "Registered
-    units" and outside of code: prose and examples register nothing.
+    Only list items that are a unit, and may say after ``--`` what it is, count, below
+    the heading "Registered units" and outside of code: prose and examples register
+    nothing, and neither does what stands after the dashes.
     """
     found: set[str] = set()
     level = 0  # of that heading, 0 outside of its section
