@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import subprocess
 import sys
@@ -21,7 +20,6 @@ FORK_BOMBS = {
     "orphans": "while True:\n    if fork() == 0:\n        if fork(): os._exit(0)",
 }
 FORK = """
-import os
 def fork():
     try: return os.fork()
     except OSError: return 1
