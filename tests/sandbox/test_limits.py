@@ -196,13 +196,15 @@ HOARD = "kept = []\\nwhile True: kept.append(bytearray(1_000_000))"
 FORK = "import os\\nwhile True:\\n    try: os.fork()\\n    except OSError: pass"
 with Sandbox(level="L1") as sandbox:
     def run(program, **limits):
-        limits = Limits(**limits)
-        done = sandbox.run(Command(argv=(sys.executable, "-c", program), limits=limits))
-        return done.ended.value, " ".join(done.missing)
-    hoard, missing = run(HOARD, memory_bytes=100 * 2**20, timeout_s=20)
-    bomb, _ = run(FORK, processes=50, timeout_s=1)
-print(hoard, bomb, "limits memory" in missing, "limits processes" in missing)
+        return sandbox.run(Command(argv=(sys.executable, "-c", program), limits=Limits(**limits)))
+    hoard = run(HOARD, memory_bytes=100 * 2**20, timeout_s=20)
+    bomb = run(FORK, processes=50, timeout_s=1)
+missing = " ".join(hoard.missing)
+print(hoard.ended.value, "limits memory" in missing, "limits processes" in missing)
+print(bomb.ended.value, bomb.reason, sep=",")
 """
+WITHIN_LIMIT = "timed_out,"
+BEYOND_LIMIT = "signaled,it had more than 50 processes"
 
 
 def test_what_a_signoff_without_control_groups_does(nobody: OrdinaryUser) -> None:
@@ -210,5 +212,8 @@ def test_what_a_signoff_without_control_groups_does(nobody: OrdinaryUser) -> Non
     done = nobody.run(BOMBS)
 
     assert "" == done.stderr
-    assert "memory_limit timed_out True True\n" == done.stdout
+    hoard, bomb = done.stdout.splitlines()
+    assert "memory_limit True True" == hoard
+    # the system counts with what else the user runs: when some of that ends, more can be forked
+    assert bomb in {WITHIN_LIMIT, BEYOND_LIMIT}
     assert eventually(lambda: not list(Path(nobody.temporary).iterdir()))
