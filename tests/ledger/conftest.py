@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.ledger import postgres_server
-from tests.ledger.postgres_server import Server
+from tests.ledger.postgres_server import server
 
-
-@pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
-    """A PostgreSQL server."""
-    why = postgres_server.missing()
-    if why:
-        pytest.skip(why)
-    running = Server()
-    yield running
-    running.close()
+__all__ = ["place", "server"]
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

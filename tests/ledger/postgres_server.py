@@ -7,10 +7,12 @@ import pwd
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import psycopg
+import pytest
 
 PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda one: int(one.parent.name))
 
@@ -93,3 +95,14 @@ def _has_user() -> bool:
     except KeyError:
         return False
     return True
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    """A PostgreSQL server."""
+    why = missing()
+    if why:
+        pytest.skip(why)
+    running = Server()
+    yield running
+    running.close()

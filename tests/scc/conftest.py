@@ -9,20 +9,10 @@ from pathlib import Path
 import pytest
 
 from signoff.sandbox import Sandbox
-from tests.ledger import postgres_server
-from tests.ledger.postgres_server import Server
+from tests.ledger.postgres_server import server
 from tests.scc.run_world import World, world
 
-
-@pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
-    """A PostgreSQL server."""
-    why = postgres_server.missing()
-    if why:
-        pytest.skip(why)
-    running = Server()
-    yield running
-    running.close()
+__all__ = ["server"]
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
