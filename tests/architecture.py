@@ -143,7 +143,10 @@ LAZY = (
     "dis",
     "geographiclib",
     "importlib.metadata",
+    "httptools",  # the extra "service"
     "jsonschema_rs",
+    "opentelemetry",  # the extra "otel"
+    "prometheus_client",  # the extra "metrics"
     "psycopg",
     "re2",
     "resource",
@@ -162,6 +165,7 @@ LAZY = (
     "signoff.document.yamltext",  # ruamel.yaml
     "tomllib",
     "traceback",
+    "uvloop",  # the extra "service"
 )
 
 # These find signoff's own modules when they are first wanted: the command line,
