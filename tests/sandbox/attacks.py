@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from signoff.model import Isolation
 from signoff.sandbox import Sandbox
 from signoff.sandbox.command import Command, Completed, Limits
 
@@ -63,11 +62,3 @@ def eventually(claim: Callable[[], bool], within_s: float = 5.0) -> bool:
             return False
         os.sched_yield()
     return True
-
-
-def lacks(level: Isolation) -> str:
-    """What this machine lacks for a level; nothing where it gives it."""
-    with Sandbox() as sandbox:
-        reports = {report.level: report for report in sandbox.survey()}
-    report = reports[level]
-    return "" if report.available else f"no {level}: {'; '.join(report.missing)}"

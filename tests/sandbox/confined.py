@@ -1,4 +1,4 @@
-"""Commands run at a given level; levels that this machine lacks are skipped by name."""
+"""Commands run at a given level; those that this machine lacks are named."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from signoff.model import Isolation
 from signoff.sandbox import Sandbox
 from signoff.sandbox.command import Command, Completed, Ended, Limits
+from tests.sandbox.given import absent
 
 LEVELS: tuple[Isolation, ...] = ("L3", "L2", "L1")
 CONFINING: tuple[Isolation, ...] = ("L3", "L2")
@@ -34,13 +33,13 @@ def sandbox(level: Isolation) -> Sandbox:
 def lacks(level: Isolation) -> str:
     """What this machine lacks for a level; "" when it has it."""
     report = next(one for one in sandbox(level).survey() if one.level == level)
-    return "" if report.available else "; ".join(report.missing)
+    return "" if report.available else "; ".join(report.missing).removeprefix(f"{level}: ")
 
 
 def need(level: Isolation) -> None:
-    """Skip the test where the level is not to be had."""
+    """Ends the test where the level is not to be had."""
     if why := lacks(level):
-        pytest.skip(f"this machine does not give {why}")
+        absent(level, why)
 
 
 @contextmanager

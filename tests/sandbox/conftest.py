@@ -7,15 +7,15 @@ import pytest
 
 from signoff.model import Isolation
 from signoff.sandbox import Sandbox
-from tests.sandbox.attacks import Marked, lacks
+from tests.sandbox.attacks import Marked
+from tests.sandbox.confined import need
 from tests.sandbox.ordinary_user import OrdinaryUser, ordinary_user
 
 
 @pytest.fixture(params=["L1", "L2", "L3"], scope="session")
 def level(request: pytest.FixtureRequest) -> Isolation:
-    if missing := lacks(request.param):
-        pytest.skip(missing)
     found: Isolation = request.param
+    need(found)
     return found
 
 

@@ -26,7 +26,7 @@ from signoff.scc.lock import Locks
 from signoff.scc.store import open_registry
 from tests.cli.calling import Called, call
 from tests.repositories import NEEDS_GIT
-from tests.sandbox.confined import lacks
+from tests.sandbox.confined import need
 from tests.scc.works import CONTRACT, DENIED, MISSING, PASSED, RECORD, UNUSABLE, Site
 
 pytestmark = NEEDS_GIT
@@ -211,8 +211,7 @@ class TestAnExecutor:
         assert (("src/y",), 1) == (done.touched, done.ignored)
 
     def test_has_no_network_unless_allowed(self, site: ExecutorSite) -> None:
-        if lacks("L2"):
-            pytest.skip("below L2 the network is not kept from commands")
+        need("L2")  # below it the network is not kept from commands
         program = (sys.executable, "-c", "import socket; print(socket.if_nameindex())")
         ours = f"{socket.if_nameindex()}\n".encode()
 
@@ -243,8 +242,7 @@ class TestAnExecutor:
 
     @pytest.mark.parametrize("level", ["L1", "L2"])
     def test_can_do_its_work_at_a_lower_level(self, tmp_path: Path, level: Isolation) -> None:
-        if lacks(level):
-            pytest.skip(f"this machine does not give {level}")
+        need(level)
         with Sandbox(level=level) as sandbox:
             site = ExecutorSite(tmp_path / "work", sandbox)
             done = shell(site, "echo x > src/x && git add -A && git commit -qm x")
