@@ -32,6 +32,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "canonical",
         "exactjson",
         "strictjson",
+        "jsonlines",
     ),
     "nouns": ("model", "backing"),
     "means": (
@@ -40,6 +41,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "color",
         "palette",
         "pixels",
+        "connection",
         "exchange",
         "remote_service",
         "embedder",

@@ -1,42 +1,33 @@
 """
 One HTTP question and its answer, ended by one deadline from the name to the last byte.
 
-The usual clients time each operation by itself, so that a server which sends a
-byte now and then is waited for without end, and they take proxies, credentials
-and cookies from where nobody looked.  Here h11 reads and writes the messages,
-every wait is cut to what is left of the deadline, nothing is taken from the
-environment but the certificates that the system trusts, and no redirect is followed.
+Nothing is taken from the environment but the certificates that the system trusts:
+no proxies, credentials or cookies from where nobody looked.  No redirect is followed.
 """
 
 from __future__ import annotations
 
-import os
-import queue
-import select
 import socket
 import ssl
-import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from ipaddress import ip_address
-from time import monotonic
-from typing import Any, Final, NoReturn
+from typing import Final
 
 import h11
 from msgspec import Struct
 
+from signoff.connection import Address, Connection, Deadline, Stale, connected, looked_up
 from signoff.errors import BadAnswer, NoAnswer
 
-__all__ = ["Client", "Deadline", "Endpoint"]
+__all__ = ["Client", "Deadline", "Endpoint", "Reply", "get"]
 
-MAX_HEAD_BYTES: Final = 16_384
-_PIECE: Final = 65_536
+MAX_AROUND_BYTES: Final = 65_536
+_AROUND: Final = 4
 _MAX_IDLE: Final = 8
-
-Address = tuple[socket.AddressFamily, Any]
 
 
 class Endpoint(Struct, frozen=True, kw_only=True):
@@ -64,27 +55,6 @@ class Endpoint(Struct, frozen=True, kw_only=True):
         return host if self.port == (443 if self.tls else 80) else f"{host}:{self.port}"
 
 
-class Deadline:
-    """An instant of the monotonic clock, by which everything has ended."""
-
-    __slots__ = ("_at",)
-
-    def __init__(self, seconds: float) -> None:
-        self._at = monotonic() + seconds
-
-    def left(self) -> float:
-        """
-        The seconds that are left, more than 0.
-
-        Raises:
-            NoAnswer: There are none.
-        """
-        left = self._at - monotonic()
-        if left <= 0:
-            _late()
-        return left
-
-
 class Client:
     """
     Asks one endpoint; connections are kept for the next question, and threads may share it.
@@ -96,7 +66,7 @@ class Client:
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self._tls = ssl.create_default_context() if endpoint.tls else None
-        self._idle: deque[_Connection] = deque()
+        self._idle: deque[Connection] = deque()
         weakref.finalize(self, _close_all, self._idle)
 
     def post(
@@ -132,19 +102,19 @@ class Client:
         ]
         kept = self._kept()
         if kept is not None:
-            with suppress(_Stale):
+            with suppress(Stale):
                 return self._asked(kept, message, body, deadline, max_bytes)
-        fresh = _Connection(_connected(self._endpoint, self._tls, deadline))
+        fresh = self._fresh(deadline)
         try:
             return self._asked(fresh, message, body, deadline, max_bytes)
-        except _Stale:
+        except Stale:
             raise NoAnswer("closed the connection before it answered") from None
 
     def close(self) -> None:
         """Close the connections that are kept."""
         _close_all(self._idle)
 
-    def _kept(self) -> _Connection | None:
+    def _kept(self) -> Connection | None:
         while True:
             try:
                 kept = self._idle.pop()
@@ -154,9 +124,14 @@ class Client:
                 return kept
             kept.close()
 
+    def _fresh(self, deadline: Deadline) -> Connection:
+        addresses = _addresses(self._endpoint, deadline)
+        host = self._endpoint.host
+        return Connection(connected(addresses, deadline, tls=self._tls, host=host))
+
     def _asked(
         self,
-        connection: _Connection,
+        connection: Connection,
         headers: list[tuple[str, str]],
         body: bytes,
         deadline: Deadline,
@@ -164,8 +139,9 @@ class Client:
     ) -> bytes:
         keep = False
         try:
-            connection.send(self._endpoint.target, headers, body, deadline)
-            answer = connection.answer(deadline, max_bytes)
+            target = self._endpoint.target
+            connection.send(_request("POST", target, headers), body, deadline)
+            answer = _plain_answer(connection, deadline, max_bytes)
             keep = connection.is_done() and len(self._idle) < _MAX_IDLE
         finally:
             if keep:
@@ -175,152 +151,105 @@ class Client:
         return answer
 
 
-class _Stale(Exception):
-    """The connection ended before a byte of the answer."""
+class Reply(Struct, frozen=True, kw_only=True):
+    """
+    What came of a GET.
+
+    Args:
+        status: 200 to 599.
+        encoded: The body is not sent as it is.
+        body: Of a plain answer with the status 200, cut after the bytes that were asked
+            for; otherwise empty, and not read.
+    """
+
+    status: int
+    encoded: bool
+    body: bytes
 
 
-class _Connection:
-    """A connected socket and what HTTP says of it; used by one thread at a time."""
+def get(
+    endpoint: Endpoint,
+    addresses: Sequence[Address],
+    headers: Iterable[tuple[str, str]],
+    deadline: Deadline,
+    *,
+    tls: ssl.SSLContext | None,
+    max_bytes: int,
+) -> Reply:
+    """
+    The answer to a GET, asked on a connection of its own and of an address already chosen.
 
-    __slots__ = ("_http", "_pid", "_received", "_socket")
+    Args:
+        endpoint: Whom to ask, and for what; its name is not looked up.
+        addresses: What may be connected to; nothing else is.
+        headers: Headers beside Host and Accept-Encoding.
+        deadline: When everything has ended.
+        tls: What secures the connection, of an endpoint that has it.
+        max_bytes: Where a body is cut.
 
-    def __init__(self, connected: socket.socket) -> None:
-        self._socket = connected
-        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD_BYTES)
-        self._received = False
-        self._pid = os.getpid()
+    Raises:
+        NoAnswer: Nobody answered; ``late`` when the time ran out.
+        BadAnswer: What HTTP does not allow, or far more around the body than in it.
+    """
+    secured = tls if endpoint.tls else None
+    opened = connected(addresses, deadline, tls=secured, host=endpoint.host, exactly=True)
+    connection = Connection(opened)
+    message = [("Host", endpoint.authority), ("Accept-Encoding", "identity"), *headers]
+    try:
+        connection.send(_request("GET", endpoint.target, message), b"", deadline)
+        head = connection.head(deadline)
+        encoded = _is_encoded(head)
+        wanted = head.status_code == 200 and not encoded
+        body = _cut_body(connection, deadline, max_bytes) if wanted else b""
+    except Stale:
+        raise NoAnswer("closed the connection before it answered") from None
+    finally:
+        connection.close()
+    return Reply(status=head.status_code, encoded=encoded, body=body)
 
-    def is_usable(self) -> bool:
-        """Another question may be asked: same process, not closed, nothing unasked-for sent."""
-        if self._pid != os.getpid():
-            return False  # a fork shares the socket, and answers would go to either
-        if isinstance(self._socket, ssl.SSLSocket) and self._socket.pending():
-            return False
-        poll = select.poll()
-        poll.register(self._socket, select.POLLIN)
-        return not poll.poll(0)
 
-    def is_done(self) -> bool:
-        """Question and answer are complete, and nothing follows; ready for the next ones."""
-        finished = self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
-        if not finished or self._http.trailing_data != (b"", False):
-            return False
-        self._http.start_next_cycle()
-        self._received = False
-        return True
+def _request(method: str, target: str, headers: list[tuple[str, str]]) -> h11.Request:
+    return h11.Request(method=method, target=target, headers=headers)
 
-    def close(self) -> None:
-        """Close the socket."""
-        with suppress(OSError):
-            self._socket.close()
 
-    def send(
-        self, target: str, headers: list[tuple[str, str]], body: bytes, deadline: Deadline
-    ) -> None:
-        request = h11.Request(method="POST", target=target, headers=headers)
-        head = self._http.send(request) or b""
-        rest = self._http.send(h11.Data(data=body)) or b""
-        end = self._http.send(h11.EndOfMessage()) or b""
-        unsent = memoryview(head + rest + end)
-        while unsent:
-            self._socket.settimeout(deadline.left())
-            unsent = unsent[self._told(partial(self._socket.send, unsent[:_PIECE])) :]
-
-    def answer(self, deadline: Deadline, max_bytes: int) -> bytes:
-        """The body, after a head that says 200."""
-        pieces: list[bytes] = []
-        size = 0
-        while True:
-            event = self._event(deadline)
-            if isinstance(event, h11.Response):
-                _require_plain(event, max_bytes)
-            elif isinstance(event, h11.Data):
-                pieces.append(bytes(event.data))
-                size += len(event.data)
-                if size > max_bytes:
-                    raise BadAnswer(f"larger than {max_bytes} bytes")
-            elif isinstance(event, h11.EndOfMessage):
-                return b"".join(pieces)
-
-    def _event(self, deadline: Deadline) -> object:
-        while True:
-            left = deadline.left()
-            try:
-                event = self._http.next_event()
-            except h11.RemoteProtocolError as exc:
-                if self._received and self._http.trailing_data[1]:
-                    raise NoAnswer("closed the connection within its answer") from exc
-                raise BadAnswer("no HTTP") from exc
-            if event is not h11.NEED_DATA:
-                return event
-            self._socket.settimeout(left)
-            data = self._told(partial(self._socket.recv, _PIECE))
-            if not data and not self._received:
-                raise _Stale
-            self._received = True
-            self._http.receive_data(data)
-
-    def _told(self, call: Callable[[], Any]) -> Any:
-        """What a call of the socket gives; how it failed, in our words."""
-        try:
-            return call()
-        except TimeoutError:
-            _late()
-        except OSError as exc:
-            if not self._received and isinstance(exc, ConnectionError | ssl.SSLEOFError):
-                raise _Stale from exc
-            raise NoAnswer(_reason(exc)) from exc
+def _plain_answer(connection: Connection, deadline: Deadline, max_bytes: int) -> bytes:
+    """The whole body, after a head that says 200."""
+    _require_plain(connection.head(deadline), max_bytes)
+    body = bytearray()
+    for piece in connection.pieces(deadline):
+        body += piece
+        if len(body) > max_bytes:
+            raise BadAnswer(f"larger than {max_bytes} bytes")
+    return bytes(body)
 
 
 def _require_plain(head: h11.Response, max_bytes: int) -> None:
-    if head.http_version not in {b"1.0", b"1.1"}:
-        raise BadAnswer("no HTTP")
     if head.status_code >= 500:
         raise NoAnswer(f"status {head.status_code}")
     if head.status_code != 200:
         raise BadAnswer(f"status {head.status_code}, expected 200")
+    if _is_encoded(head):
+        raise BadAnswer("an encoded body")
     for name, value in head.headers:
-        if name == b"content-encoding" and value.lower() != b"identity":
-            raise BadAnswer("an encoded body")
         if name == b"content-length" and int(value) > max_bytes:
             raise BadAnswer(f"larger than {max_bytes} bytes")
 
 
-def _connected(endpoint: Endpoint, tls: ssl.SSLContext | None, deadline: Deadline) -> socket.socket:
-    addresses = _addresses(endpoint, deadline)
-    failure = "has no address"
-    for position, (family, address) in enumerate(addresses):
-        # One address that swallows everything must not eat the time of the others.
-        share = deadline.left() / (len(addresses) - position)
-        try:
-            opened = _opened(family, address, share)
-            return opened if tls is None else _secured(opened, tls, endpoint.host, deadline)
-        except OSError as exc:
-            failure = _reason(exc)
-    deadline.left()
-    raise NoAnswer(failure)
+def _cut_body(connection: Connection, deadline: Deadline, max_bytes: int) -> bytes:
+    body = bytearray()
+    for piece in connection.pieces(deadline):
+        body += piece
+        if len(body) >= max_bytes:
+            break
+        if connection.received > _AROUND * max_bytes + MAX_AROUND_BYTES:
+            raise BadAnswer("far more around its body than in it")
+    return bytes(body[:max_bytes])
 
 
-def _opened(family: socket.AddressFamily, address: Any, timeout_s: float) -> socket.socket:
-    opened = socket.socket(family, socket.SOCK_STREAM)
-    done = False
-    try:
-        opened.settimeout(timeout_s)
-        opened.connect(address)
-        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        done = True
-    finally:
-        if not done:
-            opened.close()
-    return opened
-
-
-def _secured(
-    opened: socket.socket, tls: ssl.SSLContext, host: str, deadline: Deadline
-) -> socket.socket:
-    with opened:  # what TLS wraps is taken out of it, so this closes only what failed
-        opened.settimeout(deadline.left())
-        return tls.wrap_socket(opened, server_hostname=host)
+def _is_encoded(head: h11.Response) -> bool:
+    return any(
+        name == b"content-encoding" and value.lower() != b"identity" for name, value in head.headers
+    )
 
 
 def _addresses(endpoint: Endpoint, deadline: Deadline) -> list[Address]:
@@ -328,31 +257,11 @@ def _addresses(endpoint: Endpoint, deadline: Deadline) -> list[Address]:
     try:
         found = find(flags=socket.AI_NUMERICHOST)
     except OSError:
-        found = _within(find, deadline)
+        found = looked_up(find, deadline)
     addresses: list[Address] = [(family, address) for family, _, _, _, address in found]
     if endpoint.only_loopback and not all(_is_loopback(one[0]) for _, one in addresses):
         raise NoAnswer("is not on this machine, and may be asked only over https")
     return addresses
-
-
-def _within(find: Callable[[], list[Any]], deadline: Deadline) -> list[Any]:
-    """What a look-up finds in time; it cannot be stopped, so one that hangs is left behind."""
-    found: queue.SimpleQueue[list[Any] | OSError] = queue.SimpleQueue()
-
-    def look() -> None:
-        try:
-            found.put(find())
-        except (OSError, UnicodeError) as exc:
-            found.put(OSError(str(exc)))
-
-    threading.Thread(target=look, name="signoff-look-up", daemon=True).start()
-    try:
-        answer = found.get(timeout=deadline.left())
-    except queue.Empty:
-        _late()
-    if isinstance(answer, OSError):
-        raise NoAnswer("has no address") from answer
-    return answer
 
 
 def _is_loopback(address: object) -> bool:
@@ -362,19 +271,7 @@ def _is_loopback(address: object) -> bool:
         return False
 
 
-def _reason(exc: OSError) -> str:
-    if isinstance(exc, ssl.SSLCertVerificationError):
-        return "its certificate is not trusted"
-    if isinstance(exc, ssl.SSLError):
-        return "no TLS"
-    return (exc.strerror or "cannot be reached").lower()
-
-
-def _late() -> NoReturn:
-    raise NoAnswer("too late", late=True)
-
-
-def _close_all(idle: deque[_Connection]) -> None:
+def _close_all(idle: deque[Connection]) -> None:
     with suppress(IndexError):
         while True:
             idle.pop().close()
