@@ -166,6 +166,31 @@ def test_a_document_without_oid_is_a_failure(repo: Path) -> None:
     assert called.json["ok"] is False
 
 
+def test_documents_that_bring_their_oid_are_adopted_once(repo: Path) -> None:
+    page = "---\noid: 01KGCV31G462QJYM5HBWGSSDN3\nlayer: CANON\nprimary_unit: V.TESTS\n---\n"
+    (repo / "docs" / "ssot" / "a.md").write_text(page)
+    (repo / "docs" / "ssot" / "b.md").write_text("# b\n")
+    before = call("scc", "oid", "validate")
+    first, second = (call("scc", "oid", "adopt") for _ in range(2))
+
+    assert "oid_missing_in_registry: docs/ssot/a.md" in before.err
+    assert (1, {"adopted": 1, "known": 1, "left": 1}) == (first.code, first.json)
+    assert "missing_frontmatter: docs/ssot/b.md" in first.err
+    (repo / "docs" / "ssot" / "b.md").unlink()
+    assert (1, {"adopted": 0, "known": 2, "left": 1}) == (second.code, second.json)
+    assert (0, 0) == (call("scc", "oid", "adopt").code, call("scc", "oid", "validate").code)
+
+
+def test_an_oid_of_another_path_is_not_adopted(repo: Path) -> None:
+    oid = new().json["oid"]
+    page = f"---\noid: {oid}\nlayer: CANON\nprimary_unit: V.TESTS\n---\n"
+    (repo / "docs" / "ssot" / "a.md").write_text(page)
+    called = call("scc", "oid", "adopt")
+
+    assert 1 == called.code
+    assert f"{oid} is that of docs/a.md" in called.err
+
+
 def test_a_workspace_that_was_not_initialised_is_told_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -175,6 +200,7 @@ def test_a_workspace_that_was_not_initialised_is_told_so(
     assert 1 == called.code
     assert "signoff scc init" in called.err
     assert "signoff scc init" in new().err
+    assert "signoff scc init" in call("scc", "oid", "adopt").err
     assert [] == [*tmp_path.iterdir()]
 
 
@@ -208,7 +234,11 @@ def test_a_password_is_in_no_output(repo: Path, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize(
     "argv",
-    [("init",), ("oid",), *(("oid", name) for name in ("new", "get", "migrate", "validate"))],
+    [
+        ("init",),
+        ("oid",),
+        *(("oid", name) for name in ("new", "get", "migrate", "adopt", "validate")),
+    ],
 )
 def test_help_has_examples_and_fits(argv: tuple[str, ...]) -> None:
     called = call("scc", *argv, "--help")

@@ -28,7 +28,7 @@ class _Scc(Subcommands):
         "execute": "Run an executor in an isolated checkout, and record what it did.",
         "check": "Run the phase-4 checks of a workspace.",
         "verdict": "Judge triplet and verdicts from disk.",
-        "oid": "Mint, show, change and validate OIDs.",
+        "oid": "Mint, show, change, adopt and validate OIDs.",
     }
 
 

@@ -129,17 +129,27 @@ class OidRegistry:
         Raises:
             RegistryRefused: As ``issue``; or the OID is no OID, or that of another object.
         """
-        require_fields(new)
-        if not is_oid(oid):
-            raise RegistryRefused(f'"{shown(oid)}" is no OID')
+        return self.adopt_all({oid: new})[0]
+
+    def adopt_all(self, many: Mapping[str, NewObject]) -> tuple[Issued, ...]:
+        """
+        Register objects under the OIDs that their files have, all of them or none.
+
+        Raises:
+            RegistryRefused: As ``adopt``.
+        """
+        for oid, new in many.items():
+            require_fields(new)
+            if not is_oid(oid):
+                raise RegistryRefused(f'"{shown(oid)}" is no OID')
         with self._database.writing("objects") as transaction:
-            found = _object(transaction, oid)
-            if found is not None:
-                if found.path == new.path:
-                    return Issued(oid=oid, issued=False)
-                raise RegistryRefused(f"{oid} is that of {shown(found.path)}")
-            self._insert(transaction, [(oid, new)], {"adopted": True})
-        return Issued(oid=oid, issued=True)
+            known = {one.oid: one for b in _batches(sorted(many)) for one in _among(transaction, b)}
+            for oid, one in known.items():
+                if one.path != many[oid].path:
+                    raise RegistryRefused(f"{oid} is that of {shown(one.path)}")
+            fresh = [(oid, new) for oid, new in many.items() if oid not in known]
+            self._insert(transaction, fresh, {"adopted": True})
+        return tuple(Issued(oid=oid, issued=oid not in known) for oid in many)
 
     def seal(self, digests: Mapping[str, str]) -> None:
         """

@@ -36,7 +36,7 @@ from signoff.scc.store import open_registry, place_of
 from signoff.scc.unit import BUILTIN_UNITS, read_units
 from signoff.scc.workspace import PathMissing, PathUnsafe, Workspace
 
-__all__ = ["TARGETS", "Validation", "units_of", "validate"]
+__all__ = ["TARGETS", "Documents", "Validation", "documents_of", "units_of", "validate"]
 
 TARGETS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ("docs/ssot", (".md",)),
@@ -84,6 +84,27 @@ class Validation(Struct, frozen=True, kw_only=True):
         return not self.errors and self.checked_files > 0
 
 
+class Documents(Struct, frozen=True, kw_only=True):
+    """
+    The documents that need an OID.
+
+    Args:
+        units: The registered units; None where they are not known.
+        inlines: The metadata and digest of each document whose metadata can be read.
+        tree: How many files the patterns gave.
+        canonical: How many the registry of documents names.
+        targets: Different documents.
+        errors: What is wrong with the others.
+    """
+
+    units: frozenset[str] | None
+    inlines: dict[str, tuple[Inline, str]]
+    tree: int
+    canonical: int
+    targets: int
+    errors: tuple[OidFinding, ...]
+
+
 def units_of(workspace: Workspace, settings: Settings) -> frozenset[str]:
     """
     The units that are registered in a workspace.
@@ -117,6 +138,29 @@ def validate(
         dsn: Where the registry is, as the command line says.
         open_at: Opens the registry; for reading only, when None.
     """
+    given = documents_of(workspace, settings)
+    found = [*given.errors]
+    found += _registered(
+        lambda: (open_at or _for_reading)(place_of(workspace, env, dsn=dsn)),
+        given.inlines,
+        given.units,
+    )
+    return Validation(
+        ts_utc=utc_text(now),
+        registry=settings.ssot_registry,
+        targets=tuple(f"{top}/**/*{end}" for top, ends in TARGETS for end in ends),
+        targets_tree=given.tree,
+        targets_registry_canonical=given.canonical,
+        unit_registry=settings.unit_registry,
+        total_files=given.targets,
+        checked_files=len(given.inlines),
+        errors=tuple(found),
+        warnings=() if settings.given else (f"{PATH} is absent: run signoff scc init",),
+    )
+
+
+def documents_of(workspace: Workspace, settings: Settings) -> Documents:
+    """The documents of a workspace that need an OID; never raises for what is in it."""
     found: list[OidFinding] = []
     units = _units(workspace, settings, found)
     tree = [*_tree(workspace, settings)]
@@ -129,20 +173,13 @@ def validate(
         found.append(OidFinding("no_targets", "", "no document needs an OID"))
     spelled = frozenset(path for path, _ in tree)
     inlines = dict(_inlines(workspace, targets, spelled, found))
-    found += _registered(
-        lambda: (open_at or _for_reading)(place_of(workspace, env, dsn=dsn)), inlines, units
-    )
-    return Validation(
-        ts_utc=utc_text(now),
-        registry=settings.ssot_registry,
-        targets=tuple(f"{top}/**/*{end}" for top, ends in TARGETS for end in ends),
-        targets_tree=len(tree),
-        targets_registry_canonical=len(canonical),
-        unit_registry=settings.unit_registry,
-        total_files=len(targets),
-        checked_files=len(inlines),
+    return Documents(
+        units=units,
+        inlines=inlines,
+        tree=len(tree),
+        canonical=len(canonical),
+        targets=len(targets),
         errors=tuple(found),
-        warnings=() if settings.given else (f"{PATH} is absent: run signoff scc init",),
     )
 
 

@@ -24,6 +24,7 @@ class _Oid(Subcommands):
         "new": "Mint an OID for an object.",
         "get": "Print the object of an OID.",
         "migrate": "Change what is registered of an OID, which stays.",
+        "adopt": "Register the documents under the OIDs that they have.",
         "validate": "Say what is wrong with the OIDs of a workspace.",
     }
 
@@ -31,7 +32,7 @@ class _Oid(Subcommands):
 @click.command("oid", cls=_Oid, epilog=EXAMPLES)
 def command() -> None:
     """
-    Mint, show, change and validate OIDs.
+    Mint, show, change, adopt and validate OIDs.
 
     The registry is .signoff/oids.sqlite3, or the PostgreSQL server of --dsn,
     SCC_OID_PG_DSN or SCC_OID_DATABASE_URL, in this order.
