@@ -6,7 +6,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
-__all__ = ["Settings"]
+from signoff.errors import SignoffError
+
+__all__ = ["CannotServe", "Settings"]
+
+
+class CannotServe(SignoffError):
+    """A server may not listen where it was told to, or cannot be started."""
 
 
 class Settings(Struct, frozen=True, kw_only=True):
