@@ -102,6 +102,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "record",
         "rundir",
         "gate",
+        "executors.*",
         "executors",
         "runs",
         "templates",
