@@ -9,6 +9,7 @@ recursive, or expands to many subschemas, is judged in a worker process.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -100,10 +101,11 @@ class CompiledSchema:
         warnings: What is odd about the schema, each with its pointer.
         accepts_everything: The schema claims nothing.
         isolated: Values are judged in a worker process.
+        subschemas: How many are evaluated for a value; None where values are judged elsewhere.
     """
 
     __slots__ = ("_accepts", "_elsewhere", "_judge", "_max_depth", "_size",
-                 "accepts_everything", "isolated", "warnings")  # fmt: skip
+                 "accepts_everything", "isolated", "subschemas", "warnings")  # fmt: skip
 
     def __init__(self, judge: _Judge, elsewhere: _Judge, seen: Survey, rules: SchemaRules) -> None:
         self._judge = judge
@@ -114,6 +116,15 @@ class CompiledSchema:
         self.warnings = seen.warnings
         self.accepts_everything = seen.accepts_everything
         self.isolated = seen.subschemas is None
+        self.subschemas = seen.subschemas
+
+    def apart(self) -> CompiledSchema:
+        """The same schema, whose values are judged in a worker process however small it is."""
+        other = copy(self)
+        other._judge = self._elsewhere
+        other._accepts = self._elsewhere.accepts
+        other.isolated = True
+        return other
 
     def is_valid(self, value: JSON, *, depth: int | None = None) -> bool:
         """
