@@ -22,6 +22,7 @@ Every exception that signoff raises, in one tree.
     ├── ReportError          a test report cannot be used
     ├── EvidenceMissing      no bytes for a digest
     ├── EvidenceCorrupt      bytes that do not have their digest
+    ├── StoreFull            no more evidence is kept
     ├── RunUnwritable        a run directory cannot be written
     ├── RunUnreadable        a run directory proves nothing: carries why
     ├── DatabaseUnusable     what keeps a ledger cannot be opened, read or written
@@ -75,6 +76,7 @@ __all__ = [
     "SchemaNotJudged",
     "SchemaTimeout",
     "SignoffError",
+    "StoreFull",
     "TextError",
     "UnknownContractError",
     "VerdictError",
@@ -317,6 +319,10 @@ class EvidenceCorrupt(SignoffError):
     def __init__(self, message: str, *, found: str = "") -> None:
         super().__init__(message)
         self.found = found
+
+
+class StoreFull(SignoffError):
+    """There is no room for more evidence; none that is kept was touched."""
 
 
 class RunUnwritable(SignoffError):
