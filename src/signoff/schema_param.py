@@ -49,6 +49,11 @@ class Compiled(Protocol):
         """What is odd about the schema."""
         ...
 
+    @property
+    def subschemas(self) -> int | None:
+        """How many are evaluated for a value; None where that is done elsewhere."""
+        ...
+
     def is_valid(self, value: JSON, /, *, depth: int | None) -> bool:
         """The value conforms."""
         ...
@@ -59,7 +64,16 @@ class Compiled(Protocol):
 
 
 def conformity(schema: Compiled, path: str) -> Callable[[Subject], Finding]:
-    """The check whether the value at ``path`` conforms, with the schema's warnings."""
+    """
+    The check whether the value at ``path`` conforms.
+
+    It carries the schema's ``warnings``, how many ``subschemas`` a value is held to (None
+    where that is done elsewhere), and ``accepts``, which is true where the check passes and
+    does not say why it would not.
+    """
+
+    def accepts(subject: Subject) -> bool:
+        return schema.is_valid(subject.value(path), depth=subject.output_depth)
 
     def check(subject: Subject) -> Finding:
         value = subject.value(path)
@@ -69,6 +83,8 @@ def conformity(schema: Compiled, path: str) -> Callable[[Subject], Finding]:
         return failed(str(found), at=found.at)
 
     check.warnings = schema.warnings  # type: ignore[attr-defined]  # functions carry attributes
+    check.subschemas = schema.subschemas  # type: ignore[attr-defined]  # likewise
+    check.accepts = accepts  # type: ignore[attr-defined]  # likewise
     return check
 
 
