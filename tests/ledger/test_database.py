@@ -158,6 +158,62 @@ def test_reader_waits_for_nobody(place: str) -> None:
         assert second.verify().intact
 
 
+def test_reader_leaves_nothing_beside_the_file_and_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    with sample.ledger(str(path)) as writer:
+        writer.append(note(a=1))
+    before = path.read_bytes()
+    with sample.ledger(str(path), may_write=False) as reader:
+        assert 1 == len([*reader.events()])
+        with pytest.raises(DatabaseUnusable, match="opened for reading only"):
+            reader.append(note(b=1))
+
+    assert [path] == [*tmp_path.iterdir()]
+    assert before == path.read_bytes()
+
+
+def test_reader_cannot_write_by_a_statement_either(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    with open_database(path) as database:
+        database.migrate("things", (FIRST,))
+    with (
+        open_database(path, may_write=False) as database,
+        pytest.raises(DatabaseUnusable, match="read-only"),
+        database.reading() as transaction,
+    ):
+        transaction.run("INSERT INTO things VALUES ('a', 1)")
+
+    assert [] == table(str(path), "SELECT name FROM things")
+
+
+def test_reader_that_ends_takes_no_log_away_from_a_writer(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    with sample.ledger(str(path)) as writer:
+        writer.append(note(a=1))
+        with sample.ledger(str(path), may_write=False) as reader:
+            assert 1 == len([*reader.events()])
+        writer.append(note(b=1))
+    with sample.ledger(str(path), may_write=False) as reader:
+        assert 2 == len([*reader.events()])
+    assert [path] == [*tmp_path.iterdir()]
+
+
+def test_log_that_a_killed_writer_left_is_read_and_stays(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    with sample.ledger(str(path)) as writer:
+        writer.append(note(a=1))
+        for one in (path, path.with_name("ledger.sqlite-wal")):
+            (kept / one.name).write_bytes(one.read_bytes())
+    log = kept / "ledger.sqlite-wal"
+    before = log.read_bytes()
+    with sample.ledger(str(kept / "ledger.sqlite"), may_write=False) as reader:
+        assert 1 == len([*reader.events()])
+
+    assert before == log.read_bytes() != b""
+
+
 def test_many_rows_go_into_few_statements() -> None:
     rows = [(number, "x") for number in range(203)]
     made = [*insertions("things", ("size", "name"), rows)]

@@ -134,8 +134,13 @@ class SqliteConnection:
             self._require_file()
             # Where nothing can be written nobody writes, and the file alone is all there is.
             log = self._path.with_name(f"{self._path.name}-wal")
-            fixed = not os.access(self._path.parent, os.W_OK) and not log.exists()
-            self._connect("mode=ro&immutable=1" if fixed else "mode=ro", self._require_ours)
+            if log.exists():
+                self._connect("mode=ro", self._require_ours)
+            elif os.access(self._path.parent, os.W_OK):
+                # Only who may write can take away again the files that SQLite makes to read.
+                self._connect("mode=rw", self._prepare_to_read)
+            else:
+                self._connect("mode=ro&immutable=1", self._require_ours)
         except OSError as exc:
             raise DatabaseUnusable(f"{self.name}: {reason(exc)}") from exc
 
@@ -177,6 +182,10 @@ class SqliteConnection:
             raise DatabaseUnusable(f"{self.name}: cannot have a write-ahead log where it is")
         self.run("PRAGMA synchronous = FULL")
         self.run("PRAGMA fullfsync = ON")  # macOS flushes to the disk only when told so
+
+    def _prepare_to_read(self) -> None:
+        self.run("PRAGMA query_only = ON")
+        self._require_ours()
 
     def _require_ours(self) -> None:
         """It is empty, or has tables that we made: another program's file is left alone."""
