@@ -38,6 +38,14 @@ class Marked:
         done = self.run(program, *arguments, **about)
         return done, time.monotonic() - begin
 
+    def timely(self, program: str, *, timeout_s: float, **about: Any) -> tuple[Completed, float]:
+        """The first of three runs that ends by its deadline: others may keep one waiting."""
+        for _ in range(3):
+            done, took_s = self.timed(program, timeout_s=timeout_s, **about)
+            if took_s < timeout_s + LATEST_S:
+                break
+        return done, took_s
+
     def left(self) -> list[int]:
         return marked(self.mark)
 

@@ -51,7 +51,7 @@ def test_it_is_used_again(plain: Marked) -> None:
 )
 def test_it_is_not_used_again_after(plain: Marked, program: str) -> None:
     who = f"import os; print(os.getppid(), flush=True); {program.removeprefix('import os; ')}"
-    before = int(plain.run(who, timeout_s=0.5).stdout.head)
+    before = int(plain.run(who, timeout_s=2).stdout.head)
 
     assert before not in {guardian(plain) for _ in range(4)}
     assert eventually(lambda: not is_alive(before))
