@@ -1,0 +1,30 @@
+"""Processes by a word on their command line: what a test looks for when nothing may be left."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+SLEEPER = "import time; time.sleep(600)"
+
+
+def new_marker() -> str:
+    """A word that no other process has on its command line."""
+    return f"marker-{uuid.uuid4().hex}"
+
+
+def left(marker: str) -> list[int]:
+    """Processes that run with the marker on their command line."""
+    return [pid for pid in _processes() if marker.encode() in _command(pid)]
+
+
+def _processes() -> Iterator[int]:
+    return (int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal())
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()  # empty of what has ended
+    except OSError:
+        return b""
