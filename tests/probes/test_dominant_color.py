@@ -154,7 +154,7 @@ class TestFiles:
         begin = time.monotonic()
 
         assert (Status.FAIL, NO_IMAGE, "", None) == self.judged(folder, "pipe.png")
-        assert 5 > time.monotonic() - begin
+        assert 60 > time.monotonic() - begin
 
     def test_socket_is_no_image(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(folder)  # the name of a socket is short

@@ -22,10 +22,11 @@ from signoff.sandbox import Sandbox
 from signoff.scc import execute as execution
 from signoff.scc.change_set import Assurance
 from signoff.scc.execution_record import Executed
-from signoff.scc.lock import Locks
+from signoff.scc.lock import LockHeld, Locks
 from signoff.scc.store import open_registry
 from tests.cli.calling import Called, call
 from tests.repositories import NEEDS_GIT
+from tests.sandbox.attacks import eventually
 from tests.sandbox.confined import need
 from tests.scc.works import CONTRACT, DENIED, MISSING, PASSED, RECORD, UNUSABLE, Site
 
@@ -79,6 +80,21 @@ def execute(site: ExecutorSite, *program: str, allow_net: bool = False) -> Execu
 
 def shell(site: ExecutorSite, text: str) -> Executed:
     return execute(site, "sh", "-c", text)
+
+
+def shell_in_turn(site: ExecutorSite, text: str) -> Executed:
+    """The same after another was killed; what it was about to execute lets its lock go at once."""
+    done = list[Executed]()
+
+    def is_done() -> bool:
+        try:
+            done.append(shell(site, text))
+        except LockHeld:
+            return False
+        return True
+
+    assert eventually(is_done, within_s=30)
+    return done[0]
 
 
 def called(site: Site, *program: str) -> Called:
@@ -511,4 +527,4 @@ class TestAKilledExecutor:
             assert PASSED == site.refusal()
             site.repo.git("checkout", "--quiet", ".")
             site.repo.git("clean", "--quiet", "--force", "src")
-        assert shell(site, "echo 3 > src/x").ok
+        assert shell_in_turn(site, "echo 3 > src/x").ok

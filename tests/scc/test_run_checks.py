@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import sys
 import time
 from pathlib import Path
@@ -85,22 +86,23 @@ HARD_TO_KILL = {
     "ignores SIGTERM": "import signal, time; signal.signal(15, signal.SIG_IGN); "
     "print('begun', flush=True); time.sleep(60)",
     "daemon": "import os, time; print('begun', flush=True); "
-    "os.fork() or (os.setsid(), os.fork() or time.sleep(61)); time.sleep(60)",
+    "os.fork() or (os.setsid(), os.fork() or time.sleep(60)); time.sleep(60)",
     "grandchild holds the pipe": "import subprocess, sys, time; print('begun', flush=True); "
-    "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(61)']); time.sleep(60)",
+    "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)', mark]); time.sleep(60)",
 }
 
 
 @pytest.mark.parametrize("code", HARD_TO_KILL.values(), ids=HARD_TO_KILL.keys())
 def test_row_18_timeout_ends_all_of_it_and_keeps_the_log(repo: World, code: str) -> None:
-    repo.agree(check(code=code, timeout_s=1))
+    mark = secrets.token_hex(8)
+    repo.agree(check(code=f"mark = '{mark}'; {code}", timeout_s=2))
     begin = time.monotonic()
     ended = repo.run()
 
     assert ("timeout", 124) == (ended.fail_class, ended.exit_code)
     assert time.monotonic() - begin < 30
     assert b"begun\n" == (repo.root / ended.run_dir / "logs/001_one.stdout.txt").read_bytes()
-    assert not running("time.sleep(61)")
+    assert not running(mark)
 
 
 def running(text: str) -> bool:
@@ -124,15 +126,16 @@ def test_time_of_the_whole_run_is_a_timeout(repo: World) -> None:
 
 
 def test_row_19_process_that_was_left_is_no_pass(repo: World) -> None:
+    mark = secrets.token_hex(8)
     code = (
         "import subprocess, sys; subprocess.Popen([sys.executable, '-c', "
-        "'import time; time.sleep(62)'], stdin=-3, stdout=-3, stderr=-3, start_new_session=True)"
+        f"'import time; time.sleep(60)', '{mark}'], stdin=-3, stdout=-3, stderr=-3, start_new_session=True)"
     )
     repo.agree(check(code=code))
     ended = repo.run()
 
     assert ("command_failed", 1) == (ended.fail_class, ended.exit_code)
-    assert not running("time.sleep(62)")
+    assert not running(mark)
 
 
 @pytest.mark.long
@@ -145,12 +148,13 @@ def test_row_19_process_that_was_left_is_no_pass(repo: World) -> None:
     ids=["processes", "memory"],
 )
 def test_row_19_bomb_ends_with_its_time(repo: World, code: str) -> None:
-    repo.agree(check(code=f"'bomb of row 19'\n{code}", timeout_s=2))
+    mark = secrets.token_hex(8)
+    repo.agree(check(code=f"'{mark}'\n{code}", timeout_s=2))
     ended = repo.run()
 
     assert "FAIL" == ended.verdict
     assert ended.fail_class in {"timeout", "command_failed", "verifier_error"}
-    assert not running("bomb of row 19")
+    assert not running(mark)
 
 
 @pytest.mark.long
