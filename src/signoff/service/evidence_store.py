@@ -136,7 +136,7 @@ class OwnEvidence:
     def _add(self, handle: int, name: str, data: bytes, media_type: str) -> None:
         used, cost = _used(handle), _cost(len(data))
         self._require(used, cost)
-        # Counted before it is there: whoever dies in between leaves too much counted, not too little.
+        # Counted before it is there: whoever dies in between has too much counted, not too little.
         _count(handle, used + cost)
         done = False
         try:
