@@ -56,6 +56,20 @@ def test_reason_names_its_check(repo: World) -> None:
     assert "signoff: b: exit 3, expected 0\n" in call("scc", "run", "--contract", "c.json").err
 
 
+def test_contract_that_is_not_there_is_named_once(repo: World) -> None:
+    called = call("scc", "run", "--contract", "nope.json")
+
+    assert 2 == called.code
+    assert "signoff: nope.json: no such file, and no TaskCode is given\n" == called.err
+
+
+def test_contract_that_names_no_task_is_told_so(repo: World) -> None:
+    repo.write("c.json", "{}")
+    called = call("scc", "run", "--contract", "c.json")
+
+    assert "signoff: c.json: has no task_id that can be used, and no TaskCode is" in called.err
+
+
 def test_settings_that_were_edited_are_to_be_committed(repo: World) -> None:
     repo.agree(check())
     repo.settle("run_timeout_s = 60")

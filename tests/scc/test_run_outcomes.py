@@ -76,7 +76,7 @@ def test_row_7_folder_of_reports_that_is_read_only_ends_with_4(
         unlocked(repo, "docs/REPORT")
 
     assert (4, "") == (called.code, called.out)
-    assert "no verdict was written" in called.err
+    assert f"no verdict was written: docs/REPORT/{AREA}/artifacts/T1: " in called.err
     assert not repo.passes()
     assert not passes_gate(repo)
 

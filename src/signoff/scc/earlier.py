@@ -19,7 +19,7 @@ from signoff.folder import Folder, reason
 from signoff.jsonvalue import shown
 from signoff.ledger import Event, Ledger, Note
 from signoff.scc.workspace import Workspace
-from signoff.scc.written import WrittenRun, digests_of, run_data, runs_of
+from signoff.scc.written import VERIFIED, Digests, WrittenRun, run_data, run_of
 
 __all__ = [
     "Known",
@@ -57,8 +57,16 @@ def known_of(ledger: Ledger) -> Known:
         DatabaseUnusable: It cannot be read.
         LedgerCorrupt: It holds what no run has recorded.
     """
-    announced = [_announced(event) for event in ledger.events() if event.type == PUBLISHING]
-    return Known(runs=(*announced, *runs_of(ledger)), written=digests_of(ledger))
+    announced: list[WrittenRun] = []
+    ended: list[WrittenRun] = []
+    digests = Digests()
+    for event in ledger.events():  # once, for it may be long
+        digests.take(event)
+        if event.type == PUBLISHING:
+            announced.append(_announced(event))
+        elif event.type == VERIFIED:
+            ended.append(run_of(event))
+    return Known(runs=(*announced, *ended), written=digests.by_path())
 
 
 def announcement_of_publishing(run: WrittenRun) -> Note:

@@ -205,8 +205,8 @@ def _names(
         filed = [run.area for run in known.runs if run.task_code == task_code]
         area = filed[-1] if filed else area
     if not task_code:
-        why = found.problem or "has no task_id that can be used"
-        raise RunRefused(f"{shown(found.path)}: {why}, and no TaskCode is given")
+        why = found.problem or f"{shown(found.path)}: has no task_id that can be used"
+        raise RunRefused(f"{why}, and no TaskCode is given")
     same = [run for run in known.runs if (run.area, run.task_code) == (area, task_code)]
     known_id = next((run.task_id for run in reversed([*earlier, *same]) if run.task_id), "")
     task_id = found.task_id or known_id or task_code

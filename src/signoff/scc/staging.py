@@ -17,7 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, Self
 
-from signoff.folder import Folder, close_quietly, is_unfinished
+from signoff.folder import Folder, close_quietly, is_unfinished, reason
 from signoff.scc.evidence_index import EvidenceFile
 from signoff.scc.run_names import STAGING, RunNames
 from signoff.scc.workspace import Workspace
@@ -155,7 +155,7 @@ class Staging:
             OSError: It cannot be put there; a folder that is there already stands in the way.
         """
         *above, name = target.split("/")
-        with ExitStack() as stack:
+        with _about(target), ExitStack() as stack:
             folder = folder_of(self._workspace, "/".join(above), stack, create=True)
             try:
                 os.replace(source, name, dst_dir_fd=folder.handle)
@@ -173,7 +173,7 @@ class Staging:
             OSError: It cannot be moved.
         """
         *above, last = target.split("/")
-        with ExitStack() as stack:
+        with _about(target), ExitStack() as stack:
             try:
                 folder = folder_of(self._workspace, "/".join(above), stack, create=False)
                 folder.mode(last)
@@ -186,6 +186,15 @@ class Staging:
                     raise
                 shutil.rmtree(self._workspace.root / target)
             folder.sync()
+
+
+@contextmanager
+def _about(path: str) -> Iterator[None]:
+    """Errors tell a path of the workspace, not a name in whatever folder was open."""
+    try:
+        yield
+    except OSError as exc:
+        raise OSError(exc.errno, reason(exc), path) from exc
 
 
 def folder_of(workspace: Workspace, path: str, stack: ExitStack, *, create: bool) -> Folder:

@@ -21,10 +21,12 @@ __all__ = [
     "LEDGER_FILE",
     "VERIFIED",
     "WRITTEN",
+    "Digests",
     "WrittenRun",
     "digests_of",
     "latest_run",
     "run_data",
+    "run_of",
     "runs_of",
     "subject_of",
     "written_notes",
@@ -110,7 +112,7 @@ def latest_run(ledger: Ledger, area: str, task_code: str) -> WrittenRun | None:
     """
     for verdict in ledger.verdicts(subject=subject_of(area, task_code), last=1):
         events = ledger.events(since=verdict.seq)
-        run = _run(next(events))
+        run = run_of(next(events))
         return msgspec.structs.replace(run, files=_files_after(events, run.run_id))
     return None
 
@@ -125,7 +127,7 @@ def runs_of(ledger: Ledger) -> Iterator[WrittenRun]:
     """
     for event in ledger.events():
         if event.type == VERIFIED:
-            yield _run(event)
+            yield run_of(event)
 
 
 def digests_of(ledger: Ledger) -> dict[str, frozenset[str]]:
@@ -136,12 +138,32 @@ def digests_of(ledger: Ledger) -> dict[str, frozenset[str]]:
         DatabaseUnusable: It cannot be read.
         LedgerCorrupt: What it holds is not what was recorded.
     """
-    found: dict[str, set[str]] = {}
+    found = Digests()
     for event in ledger.events():
+        found.take(event)
+    return found.by_path()
+
+
+class Digests:
+    """The digests that events tell of, by path."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, set[str]] = {}
+
+    def take(self, event: Event) -> None:
+        """
+        Those of one event; none of an event of another type.
+
+        Raises:
+            LedgerCorrupt: It names no files.
+        """
         if event.type == WRITTEN:
             for path, digest in _files(event).items():
-                found.setdefault(path, set()).add(digest)
-    return {path: frozenset(digests) for path, digests in found.items()}
+                self._found.setdefault(path, set()).add(digest)
+
+    def by_path(self) -> dict[str, frozenset[str]]:
+        """All of them."""
+        return {path: frozenset(digests) for path, digests in self._found.items()}
 
 
 def _note(run_id: str, files: dict[str, str], contract_id: str) -> Note:
@@ -149,7 +171,13 @@ def _note(run_id: str, files: dict[str, str], contract_id: str) -> Note:
     return Note(type=WRITTEN, contract_id=contract_id, signature="", data=data)
 
 
-def _run(event: Event) -> WrittenRun:
+def run_of(event: Event) -> WrittenRun:
+    """
+    The run that the event of its verdict tells of, without its files.
+
+    Raises:
+        LedgerCorrupt: It tells of none.
+    """
     try:
         return msgspec.convert(event.data.get(KEY), WrittenRun)
     except msgspec.ValidationError as exc:
