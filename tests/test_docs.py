@@ -1,14 +1,15 @@
 """
 What the documents show is what happens.
 
-Each page is one session in a folder of its own, which holds the files of ``demo/``
-at the start.  A code block that names a file (```` ```yaml contract.yaml ````)
+Each page is one session in a folder of its own, which holds the files of ``demo/``,
+or of the example that the page is about, at the start.  A code block that names a file (```` ```yaml contract.yaml ````)
 writes it there.  In a ```` ```console ```` block the lines after ``$`` are run,
 and what stands below them is what they print; ``...`` stands for any text.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -22,7 +23,14 @@ import pytest
 from tests.cli.streams import environment
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+SCC = ROOT / "docs" / "dialects" / "scc.md"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), SCC]
+EXAMPLES = {SCC: ROOT / "examples" / "scc"}
+IDENTITY = {
+    f"GIT_{who}_{what}": "a@example.org"
+    for who in ("AUTHOR", "COMMITTER")
+    for what in ("NAME", "EMAIL")
+}
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 STEP = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 
@@ -61,12 +69,12 @@ def agrees(expected: str, got: str) -> bool:
 
 
 class Session:
-    """A shell in a folder with the files of the demo, and ``signoff`` and ``python`` on its path."""
+    """A shell in a folder with files to begin with, and ``signoff`` and ``python`` on its path."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, example: Path = ROOT / "demo") -> None:
         self.folder = folder / "work"
         self.exit_code = 0
-        shutil.copytree(ROOT / "demo", self.folder)
+        shutil.copytree(example, self.folder, ignore=shutil.ignore_patterns("__pycache__"))
         programs = folder / "bin"
         programs.mkdir()
         for name, arguments in (("python", ""), ("signoff", "-m signoff")):
@@ -78,6 +86,8 @@ class Session:
             str(Path(entry).resolve()) for entry in env.get("PYTHONPATH", "").split(":") if entry
         ]
         self.env = env | {
+            **IDENTITY,
+            "GIT_CONFIG_GLOBAL": os.devnull,
             "PATH": f"{programs}:{env['PATH']}",
             "PYTHONPATH": ":".join(path),
             "PYTHONUNBUFFERED": "1",  # the order of both streams is that on a terminal
@@ -112,7 +122,8 @@ class Session:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_page_shows_what_happens(page: Path, tmp_path: Path) -> None:
-    found = [*Session(tmp_path).differences(page.read_text("utf-8"))]
+    session = Session(tmp_path, EXAMPLES.get(page, ROOT / "demo"))
+    found = [*session.differences(page.read_text("utf-8"))]
 
     assert [] == found, "\n".join(found)
 
