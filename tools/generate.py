@@ -13,6 +13,7 @@ from pathlib import Path
 
 from signoff.probes import PROBES
 from signoff.verifiers import STDLIB
+from tools.openapi import document
 from tools.schemas import DOCUMENTS, schema_of, typescript
 from tools.verifiers_page import page
 
@@ -26,6 +27,7 @@ def generated() -> dict[str, str]:
     return {
         "docs/verifiers.md": page(STDLIB, PROBES),
         **schemas,
+        f"{SCHEMAS}/openapi.json": _json(document()),
         f"{SCHEMAS}/signoff.d.ts": typescript(),
     }
 
