@@ -1,0 +1,304 @@
+"""
+``POST /verify``: a question is read, bound, judged and answered.
+
+Most questions are answered at once.  Those that refer to evidence elsewhere, or whose
+schema or size takes long, are answered by a task, which goes on when the client is
+gone: a retry finds it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from functools import lru_cache
+from hashlib import sha256
+from threading import Event
+from typing import Final, Protocol, TypeVar
+
+from msgspec import Struct
+
+from signoff.contract import lock
+from signoff.dialects.wattswarm.checks import registry
+from signoff.dialects.wattswarm.evidence import Fetched, Reference, reference_of
+from signoff.dialects.wattswarm.facts import Facts
+from signoff.dialects.wattswarm.policies import BindingInvalid, Form, bind
+from signoff.dialects.wattswarm.reply import (
+    Identity,
+    Judged,
+    codes_of,
+    encode_reply,
+    reply_of,
+    status_of,
+)
+from signoff.dialects.wattswarm.request import (
+    MAX_KEPT_BYTES,
+    ReceivedPolicy,
+    VerifyRequest,
+    WrongShape,
+    read_verify,
+)
+from signoff.dialects.wattswarm.schema import OutputSchema
+from signoff.dialects.wattswarm.translation import (
+    EvidenceMode,
+    Scope,
+    contract_of,
+    is_settled,
+    notes_of,
+    scope_of,
+    subject_of,
+)
+from signoff.engine import Engine
+from signoff.errors import DatabaseUnusable, JSONError, LedgerCorrupt
+from signoff.model import Report, Result
+from signoff.plan import Plan
+from signoff.service.message import Problem, Request, Response
+from signoff.service.wattswarm.reply_cache import Given, ReplyCache
+from signoff.status import Outcome
+
+__all__ = ["Fetching", "Record", "Verifying"]
+
+LIMIT_S: Final = 20.0
+MAX_TASKS: Final = 128
+MAX_QUICK_BODY: Final = 64 * 2**10
+KEPT_CASES: Final = 2_048
+KEPT_S: Final = 600.0
+KEPT_OPEN_S: Final = 60.0
+BUSY: Final = (("Retry-After", "1"),)
+NOT_FETCHED: Final = "references were not fetched, since a failure is certain"
+
+Answer = TypeVar("Answer")
+Record = Callable[[Report, VerifyRequest], None]
+"""Keeps a verdict; called in a thread, and raises where it cannot be kept."""
+
+
+class Fetching(Protocol):
+    """What fetches evidence."""
+
+    async def fetch_all(self, references: Sequence[Reference]) -> Mapping[Reference, Fetched]:
+        """What came of each reference; never raises for what is at the other end."""
+        ...
+
+
+class Case(Struct, frozen=True, kw_only=True):
+    """Everything about a question that does not depend on its candidate."""
+
+    form: Form
+    plan: Plan
+    notes: tuple[str, ...]
+
+
+class Verifying:
+    """
+    The handler.
+
+    Args:
+        identity: Who answers.
+        threads: Where schemas that take long are judged, and verdicts recorded.
+        fetcher: What fetches references; None where none is ever fetched.
+        extra_hashes: Further hashes that the operator's network admits, by policy id.
+        record: Keeps each verdict before it is answered.
+        replies: Those that were given lately.
+        limit_s: Seconds within which a task has to answer.
+    """
+
+    def __init__(
+        self,
+        identity: Identity,
+        *,
+        threads: Executor,
+        fetcher: Fetching | None = None,
+        extra_hashes: Mapping[str, frozenset[str]] | None = None,
+        record: Record | None = None,
+        replies: ReplyCache | None = None,
+        limit_s: float = LIMIT_S,
+    ) -> None:
+        self._identity = identity
+        self._threads = threads
+        self._fetcher = fetcher
+        self._extra_hashes = extra_hashes or {}
+        self._record = record
+        self._replies = replies or ReplyCache()
+        self._limit_s = limit_s
+        self._engine = Engine(registry())
+        self._tasks: dict[bytes, asyncio.Task[Given]] = {}
+        self._kept_case = lru_cache(maxsize=KEPT_CASES)(self._new_case)
+
+    def __call__(self, request: Request) -> Response | Awaitable[Response]:
+        """
+        The answer, at once where it is quick.
+
+        Raises:
+            Problem: The question cannot be judged.
+        """
+        key = sha256(request.body).digest()
+        given = self._replies.get(key)
+        if given is None:
+            running = self._tasks.get(key)
+            if running is not None:
+                return _answer(running, request)
+            question = _read(request.body)
+            case = self._case(question, with_refs=not self._may_fetch(question))
+            if self._waits(question, request.body):
+                return _answer(self._start(key, question), request)
+            given = self._given(case, Facts(question))
+            self._keep(key, given)
+        request.notes.update(given.notes)
+        return given.response
+
+    def _may_fetch(self, question: VerifyRequest) -> bool:
+        """References are fetched unless a failure turns out to be certain."""
+        return (
+            bool(question.evidence_refs)
+            and self._identity.evidence is not EvidenceMode.OFF
+            and not self._is_missing(question)
+        )
+
+    def _is_missing(self, question: VerifyRequest) -> bool:
+        """There is nothing to be judged."""
+        return question.output is None and self._identity.evidence is EvidenceMode.REQUIRED
+
+    def _waits(self, question: VerifyRequest, body: bytes) -> bool:
+        """Somebody has to wait for the answer, who must not be the loop."""
+        if self._record is not None or len(body) > MAX_QUICK_BODY or self._may_fetch(question):
+            return True
+        is_quick = question.schema.is_quick(len(question.canonical))
+        return not is_quick and not self._is_missing(question)
+
+    def _case(self, question: VerifyRequest, *, with_refs: bool) -> Case:
+        scope = scope_of(question, with_refs=with_refs)
+        policy, schema = question.policy, question.schema
+        small = max(len(policy.canonical), schema.size) <= MAX_KEPT_BYTES
+        try:
+            return (self._kept_case if small else self._new_case)(policy, schema, scope)
+        except BindingInvalid as exc:
+            raise Problem(400, exc.code, str(exc), pointer="/policy") from exc
+
+    def _new_case(self, policy: ReceivedPolicy, schema: OutputSchema, scope: Scope) -> Case:
+        form = bind(policy.binding, self._extra_hashes)
+        mode = self._identity.evidence
+        contract = contract_of(policy.binding, form, schema.digest, mode, scope)
+        plan = self._engine.prepare(lock(contract, self._engine.registry))
+        return Case(form=form, plan=plan, notes=notes_of(policy.binding))
+
+    def _given(self, case: Case, facts: Facts, *notes: str) -> Given:
+        results, verdict = self._engine.judge(case.plan, subject_of(facts))
+        return self._reply(case, facts, results, verdict.outcome, notes)
+
+    def _reply(
+        self,
+        case: Case,
+        facts: Facts,
+        results: tuple[Result, ...],
+        outcome: Outcome,
+        notes: tuple[str, ...],
+    ) -> Given:
+        judged = Judged(
+            form=case.form,
+            criteria=case.plan.criteria,
+            results=results,
+            outcome=outcome,
+            notes=(*case.notes, *facts.schema_notes, *notes),
+        )
+        reply = reply_of(facts, judged, self._identity)
+        told = {
+            "form": reply.form.value,
+            "outcome": reply.verification_status,
+            "codes": reply.reason_codes,
+        }
+        return Given(Response(200, encode_reply(reply, self._identity)), told)
+
+    def _keep(self, key: bytes, given: Given) -> None:
+        is_open = given.notes["outcome"] == Outcome.INCONCLUSIVE.value
+        self._replies.put(key, given, KEPT_OPEN_S if is_open else KEPT_S)
+
+    def _start(self, key: bytes, question: VerifyRequest) -> asyncio.Task[Given]:
+        """A task that answers, and that nobody's leaving ends."""
+        if len(self._tasks) >= MAX_TASKS:
+            raise Problem(503, "busy", "too many requests are being judged", headers=BUSY)
+        task = asyncio.get_running_loop().create_task(self._within_limit(question))
+        self._tasks[key] = task
+
+        def end(task: asyncio.Task[Given]) -> None:
+            del self._tasks[key]
+            # Where everybody has left, nobody else asks for the exception.
+            if not task.cancelled() and task.exception() is None:
+                self._keep(key, task.result())
+
+        task.add_done_callback(end)
+        return task
+
+    async def _within_limit(self, question: VerifyRequest) -> Given:
+        stopped = Event()
+        try:
+            async with asyncio.timeout(self._limit_s):
+                return await self._judged(Facts(question, is_stopped=stopped.is_set))
+        except TimeoutError:
+            detail = f"the request was not judged within {self._limit_s:g} s"
+            raise Problem(500, "internal", detail) from None
+        finally:
+            stopped.set()
+
+    async def _judged(self, facts: Facts) -> Given:
+        question = facts.request
+        notes: tuple[str, ...] = ()
+        if self._may_fetch(question):
+            before = self._case(question, with_refs=False)
+            if await self._in_thread(lambda: self._is_certain(before, facts)):
+                notes = (NOT_FETCHED,)
+            else:
+                facts = facts.with_fetched(await self._fetch(question))
+        case = self._case(question, with_refs=not notes)
+        return await self._in_thread(lambda: self._last(case, facts, notes))
+
+    async def _fetch(self, question: VerifyRequest) -> Mapping[Reference, Fetched]:
+        if self._fetcher is None:
+            return {}
+        return await self._fetcher.fetch_all([*map(reference_of, question.evidence_refs)])
+
+    def _is_certain(self, case: Case, facts: Facts) -> bool:
+        """The verdict is a failure, whatever references hold."""
+        results, _ = self._engine.judge(case.plan, subject_of(facts))
+        pairs = zip(case.plan.criteria, results, strict=True)
+        return any(
+            criterion.required
+            and is_settled(criterion.id, case.form)
+            and _is_failure(criterion.id, result)
+            for criterion, result in pairs
+        )
+
+    def _last(self, case: Case, facts: Facts, notes: tuple[str, ...]) -> Given:
+        """The verdict that is answered; it is recorded before, where that is wanted."""
+        if self._record is None:
+            return self._given(case, facts, *notes)
+        report = self._engine.verify(case.plan, subject_of(facts))
+        given = self._reply(case, facts, report.results, report.verdict.outcome, notes)
+        try:
+            self._record(report, facts.request)
+        except (DatabaseUnusable, LedgerCorrupt, ValueError) as exc:
+            detail = "the verdict could not be written to the ledger"
+            raise Problem(503, "store_full", detail) from exc
+        return given
+
+    async def _in_thread(self, work: Callable[[], Answer]) -> Answer:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+
+def _is_failure(criterion_id: str, result: Result) -> bool:
+    status, codes = result.finding.status, codes_of(criterion_id, result.finding)
+    return not status.holds and status_of(status.outcome, codes) is Outcome.FAILED
+
+
+def _read(body: bytes) -> VerifyRequest:
+    try:
+        return read_verify(body)
+    except JSONError as exc:
+        raise Problem(400, "bad_json", str(exc)) from exc
+    except WrongShape as exc:
+        raise Problem(422, "wrong_shape", str(exc), pointer=exc.pointer) from exc
+
+
+async def _answer(task: asyncio.Task[Given], request: Request) -> Response:
+    given = await asyncio.shield(task)
+    request.notes.update(given.notes)
+    return given.response
