@@ -85,9 +85,7 @@ def proposal_of(request: ExecuteRequest, output: JSON, inline: Iterable[Inline])
         fault = inline_fault(item) or media_fault(item.content)
         if fault is not None:
             raise ProposalRefused(f"inline/{index}: {fault}")
-    return Proposal(
-        output=data, digest=digest_of(data), inline=items, has_unsafe=has_unsafe(found)
-    )
+    return Proposal(output=data, digest=digest_of(data), inline=items, has_unsafe=has_unsafe(found))
 
 
 def request_digest(request: ExecuteRequest) -> str:
@@ -176,8 +174,9 @@ def _member(value: dict[str, JSON], name: str) -> dict[str, JSON]:
 
 
 def _require_conforming(request: ExecuteRequest, output: JSON, size: int) -> None:
+    schema = request.output_schema
     try:
-        refusal = request.output_schema.refusal(output, size)
+        refusal = schema.minimal_refusal(output) or schema.full_refusal(output, size)
     except SchemaUnusable as exc:
         raise ProposalRefused(f"output cannot be judged: {exc}") from exc
     if refusal is not None:
