@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Mapping
 from queue import SimpleQueue
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
@@ -35,6 +35,14 @@ Answered = tuple[float, str, str, str, int, float, Mapping[str, object]]
 _encode: Final = msgspec.json.Encoder(enc_hook=str).encode
 
 
+class Lines(Protocol):
+    """Where lines go."""
+
+    def write(self, lines: bytes) -> None:
+        """Take whole lines; raises nothing."""
+        ...
+
+
 class AccessLog:
     """
     The log lines of one worker.
@@ -45,7 +53,7 @@ class AccessLog:
         insecure: Every line says that anyone may connect.
     """
 
-    def __init__(self, writer: LineWriter, *, worker: int, insecure: bool) -> None:
+    def __init__(self, writer: Lines, *, worker: int, insecure: bool) -> None:
         self._writer = writer
         warning = ',"insecure":true' if insecure else ""
         self._tail = f',"worker":{worker}{warning}}}\n'

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any, Final
 
 from signoff.errors import NotInstalled
 from signoff.service.message import Problem, Response
 from signoff.service.metrics import BOUNDS, Board, Labels, Series
 
-__all__ = ["exposed", "metrics_response"]
+__all__ = ["exposed", "metrics_response", "preload"]
 
 HELP: Final = {
     "signoff_http_requests": "Requests that were answered.",
@@ -33,6 +34,12 @@ def metrics_response(board: Board) -> Response:
     except NotInstalled as exc:
         raise Problem(501, "not_installed", str(exc)) from exc
     return Response(200, body, media_type)
+
+
+def preload() -> None:
+    """Import what a scrape needs, if it is there: the first scrape would take its time for it."""
+    with suppress(ImportError):
+        import prometheus_client.exposition  # noqa: F401 only so that it is there
 
 
 def exposed(board: Board) -> tuple[bytes, str]:

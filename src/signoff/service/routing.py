@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final
 
 from signoff.service.message import (
     NO_PARAMS,
@@ -15,7 +14,7 @@ from signoff.service.message import (
     StreamHandler,
 )
 
-__all__ = ["UNKNOWN", "BoundRoute", "Router"]
+__all__ = ["BoundRoute", "Router", "unknown"]
 
 Methods = dict[str, "BoundRoute"]
 Params = Mapping[str, str]
@@ -113,5 +112,6 @@ def _unanswered(_: Request) -> Response:
     raise ValueError("a stream is not answered by a handler")
 
 
-# For the log of what reached no route.
-UNKNOWN: Final = "-"
+def unknown(path: str) -> str:
+    """The label of what reached no route; what was meant for a verdict can be told apart."""
+    return "-/verify" if path.endswith("/verify") else "-"
