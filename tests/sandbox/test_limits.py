@@ -77,7 +77,7 @@ def test_processes_within_their_limit_are_let_be(marked: Marked) -> None:
 def test_a_memory_bomb_is_killed(marked: Marked, how: str) -> None:
     many = FORK + "for _ in range(4): fork()\n"
     program = "kept = []\nwhile True: kept.append(bytearray(1_000_000))"
-    done, took_s = marked.timed(
+    done, took_s = marked.timely(
         (many if how == "many" else "") + program, timeout_s=20, memory_bytes=150 * MIB
     )
 
