@@ -131,9 +131,7 @@ class Native:
         assert route.stream is not None
         written = Written()
         request = Request(method="POST", path="/v1/verify/batch", query=query)
-        self.loop.run_until_complete(
-            cast("Any", route.stream(request, Pieces(pieces), written))
-        )
+        self.loop.run_until_complete(cast("Any", route.stream(request, Pieces(pieces), written)))
         self.notes = request.notes
         return written
 

@@ -86,8 +86,14 @@ def test_lock_file_of_what_cannot_be_locked_is_refused(native: Native) -> None:
     ("type_", "text"),
     [
         ("application/yaml", b"id: answers\ncriteria:\n  - {id: some, verifier: not_empty}\n"),
-        ("text/yaml; charset=utf-8", b"id: answers\ncriteria:\n  - {id: some, verifier: not_empty}\n"),
-        ("application/toml", b'id = "answers"\n[[criteria]]\nid = "some"\nverifier = "not_empty"\n'),
+        (
+            "text/yaml; charset=utf-8",
+            b"id: answers\ncriteria:\n  - {id: some, verifier: not_empty}\n",
+        ),
+        (
+            "application/toml",
+            b'id = "answers"\n[[criteria]]\nid = "some"\nverifier = "not_empty"\n',
+        ),
     ],
 )
 def test_yaml_and_toml_are_read_as_files_are(native: Native, type_: str, text: bytes) -> None:
@@ -105,7 +111,11 @@ def test_all_faults_are_told_with_their_places(native: Native) -> None:
     reply = native.call("POST", "/v1/contracts", text)
     found = [(one["pointer"], one["line"]) for one in reply.json["errors"]]
 
-    assert (422, "contract_refused", "/colour") == (reply.status, reply.json["code"], reply.json["pointer"])
+    assert (422, "contract_refused", "/colour") == (
+        reply.status,
+        reply.json["code"],
+        reply.json["pointer"],
+    )
     assert [("/colour", 1), ("/criteria/0/verifier", 2), ("/criteria/1/params/min", 3)] == found
     assert "3 faults" in reply.json["detail"]
 
@@ -139,7 +149,9 @@ def test_every_probe_is_fit_or_refused() -> None:
 
 
 @pytest.mark.parametrize("id_", refused())
-def test_check_that_looks_at_this_machine_is_refused(native: Native, id_: str, tmp_path: Path) -> None:
+def test_check_that_looks_at_this_machine_is_refused(
+    native: Native, id_: str, tmp_path: Path
+) -> None:
     reply = native.call("POST", "/v1/contracts", with_criteria({"id": "a", "verifier": id_}))
     [error] = reply.json["errors"]
 
@@ -195,7 +207,16 @@ def test_kept_contract_is_read_by_its_digest(native: Native) -> None:
 
 @pytest.mark.parametrize(
     "digest",
-    ["sha256:" + "0" * 64, "sha256:" + "A" * 64, "0" * 64, "..", "%2e%2e", "lock", "sha256:", "x" * 4096],
+    [
+        "sha256:" + "0" * 64,
+        "sha256:" + "A" * 64,
+        "0" * 64,
+        "..",
+        "%2e%2e",
+        "lock",
+        "sha256:",
+        "x" * 4096,
+    ],
 )
 def test_what_is_no_digest_of_a_kept_contract_is_not_found(native: Native, digest: str) -> None:
     native.locked()

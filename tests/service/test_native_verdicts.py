@@ -94,7 +94,7 @@ def test_contract_can_be_sent_along(native: Native, locked: bool, tmp_path: Path
 
 def test_facts_are_judged(native: Native) -> None:
     criteria = [
-        {"id": "fast", "verifier": "latency_under", "params": {"max_ms": 500}},
+        {"id": "fast", "verifier": "latency_under", "params": {"max": 500}},
         {"id": "tools", "verifier": "tool_success"},
     ]
     facts = {"elapsed_s": 0.1, "exit_code": 0, "tools": [{"name": "search", "status": "success"}]}
@@ -195,7 +195,11 @@ def test_wrong_shape_is_told_with_its_place(
 ) -> None:
     reply = ask(native, **({"contract": native.locked(), "output": GOOD} | change))
 
-    assert (422, "wrong_shape", pointer) == (reply.status, reply.json["code"], reply.json["pointer"])
+    assert (422, "wrong_shape", pointer) == (
+        reply.status,
+        reply.json["code"],
+        reply.json["pointer"],
+    )
 
 
 def test_seconds_beyond_every_double_are_refused(native: Native) -> None:
@@ -270,7 +274,9 @@ def test_output_is_read_or_refused_as_anywhere(native: Native, case: dict[str, A
         pytest.skip("it may be whole when something stands around it")
     body = b'{"contract": "%b", "output": %b}' % (native.locked().encode(), data)
 
-    assert (200 if case["name"].startswith("y_") else 400) == native.call("POST", "/v1/verify", body).status
+    assert (200 if case["name"].startswith("y_") else 400) == native.call(
+        "POST", "/v1/verify", body
+    ).status
 
 
 # -- the ledger --
