@@ -25,8 +25,9 @@ from tests.ledger import postgres_server
 __all__ = ["ROWS"]
 
 WRITERS: Final = 64
-# Of each writer in one call, so that most of them come back while others are written.
-TIMES: Final = 4
+# Of each writer in one call: once, where all begin together and wait for the last of them;
+# and several times, so that most of them come back while others are written.
+STEADY: Final = 4
 BATCH: Final = 512
 SETTINGS: Final = ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL")
 # The tables of the ledger, and a line of the length of its lines: the same bytes to be kept.
@@ -154,8 +155,8 @@ class Server:
 class Crowd:
     """So many threads that each do the same so many times; they stay between the rounds."""
 
-    def __init__(self, work: Callable[[], object]) -> None:
-        self._work, self._loops, self._ends = work, 0, False
+    def __init__(self, work: Callable[[], object], times: int) -> None:
+        self._work, self._times, self._loops, self._ends = work, times, 0, False
         self._barrier = threading.Barrier(WRITERS + 1)
         for _ in range(WRITERS):
             threading.Thread(target=self._serve, daemon=True).start()
@@ -176,12 +177,12 @@ class Crowd:
             self._barrier.wait()
             if self._ends:
                 return
-            for _ in range(self._loops * TIMES):
+            for _ in range(self._loops * self._times):
                 self._work()
             self._barrier.wait()
 
 
-def _pair(*, writers: int, ours: str, peer: str) -> Pair:
+def _pair(*, writers: int, times: int, ours: str, peer: str) -> Pair:
     stack = ExitStack()
     folder = Path(stack.enter_context(TemporaryDirectory(prefix="signoff-bench-")))
     sample = Sample()
@@ -202,7 +203,9 @@ def _pair(*, writers: int, ours: str, peer: str) -> Pair:
             queue = Queue(by_hand.write)
             stack.callback(queue.close)
             theirs = queue.submit
-    timed = [_timed(work, writers, stack) for work in (lambda: sample.record(ledger), theirs)]
+    timed = [
+        _timed(work, writers, times, stack) for work in (lambda: sample.record(ledger), theirs)
+    ]
 
     def answers() -> tuple[int, int]:
         before = ledger.verify().verdicts, count()
@@ -213,15 +216,17 @@ def _pair(*, writers: int, ours: str, peer: str) -> Pair:
     return Pair(ours=timed[0], peer=timed[1], answers=answers, close=stack.close)
 
 
-def _timed(work: Callable[[], object], writers: int, stack: ExitStack) -> Timed:
+def _timed(work: Callable[[], object], writers: int, times: int, stack: ExitStack) -> Timed:
     if writers == 1:
         return calling(work, clock=perf_counter)
-    crowd = Crowd(work)
+    crowd = Crowd(work, times)
     stack.callback(crowd.close)
     return crowd
 
 
-def _row(name: str, ours: str, peer: str, *, writers: int, aim: float | None = None) -> Row:
+def _row(
+    name: str, ours: str, peer: str, *, writers: int, times: int = 1, aim: float | None = None
+) -> Row:
     kinds = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
     many = f"{writers} writers" if writers > 1 else "one writer"
     how = "grouped by hand" if writers > 1 and peer == "sqlite" else "single transactions"
@@ -229,15 +234,16 @@ def _row(name: str, ours: str, peer: str, *, writers: int, aim: float | None = N
         name=name,
         ours=f"ledger in {kinds[ours]}, {many}",
         peer=f"rows inserted into {kinds[peer]}, {how}",
-        prepare=lambda: _pair(writers=writers, ours=ours, peer=peer),
+        prepare=lambda: _pair(writers=writers, times=times, ours=ours, peer=peer),
         aim=aim,
-        note=f"{writers * TIMES if writers > 1 else 1} durable verdicts a call",
+        note=f"{writers * times} durable verdicts a call",
     )
 
 
 ROWS: Final = (
     _row("ledger-one", "sqlite", "sqlite", writers=1, aim=1.43),
     _row("ledger-64", "sqlite", "sqlite", writers=WRITERS, aim=1.43),
+    _row("ledger-64-steady", "sqlite", "sqlite", writers=WRITERS, times=STEADY, aim=1.43),
     _row("ledger-one-inserts", "sqlite", "postgres", writers=1),
     _row("ledger-64-inserts", "sqlite", "postgres", writers=WRITERS),
     _row("ledger-postgres-one", "postgres", "postgres", writers=1),

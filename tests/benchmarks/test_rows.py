@@ -41,6 +41,7 @@ def test_promised_ratios_are_the_aims() -> None:
         "schema-valid": 2,
         "ledger-one": 1.43,
         "ledger-64": 1.43,
+        "ledger-64-steady": 1.43,
         "start-help": 6,
         "start-verify": 10,
         "tests-warm": 0.2,
