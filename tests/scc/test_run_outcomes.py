@@ -81,6 +81,27 @@ def test_row_7_folder_of_reports_that_is_read_only_ends_with_4(
     assert not passes_gate(repo)
 
 
+def test_row_9_a_run_under_another_task_code_takes_the_pointer_of_the_one_that_is_the_task_id(
+    repo: World,
+) -> None:
+    repo.agree(check())
+    repo.run()
+    alone = passes_gate(repo)
+    repo.run(task_code="A")
+    beside = passes_gate(repo)
+    repo.run()
+
+    # Mirror and pointer are one folder, so its verdict is that of A and its files are not.
+    assert (True, False, True) == (alone, beside, passes_gate(repo))
+
+
+def test_row_9_task_codes_that_are_no_task_id_stay_beside_each_other(repo: World) -> None:
+    repo.agree(check())
+    for name in ("A", "B", "A"):
+        repo.run(task_code=name)
+        assert passes_gate(repo)
+
+
 def test_row_8_second_process_is_refused_and_the_first_goes_on(repo: World) -> None:
     repo.agree(check(code="import time; time.sleep(4)"))
     argv = [sys.executable, "-m", "signoff", "scc", "run", "--contract", "c.json"]
