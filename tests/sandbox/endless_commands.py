@@ -29,7 +29,7 @@ def commands(sandbox: Sandbox, workspace: str, count: int | None) -> None:
 
 def main(level: str, count: int | None) -> None:
     sandbox = Sandbox(level=level)  # type: ignore[arg-type]  # one of them
-    with TemporaryDirectory(dir="/tmp") as workspace:
+    with TemporaryDirectory() as workspace:
         threads = [Thread(target=commands, args=(sandbox, workspace, count)) for _ in range(2)]
         for thread in threads:
             thread.start()
