@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping
-from itertools import islice
 from time import perf_counter
 from typing import Final
 from urllib.parse import parse_qsl
@@ -27,24 +26,31 @@ from signoff.service.native.lines import (
     LineFault,
     LineSource,
     Summary,
-    TooLong,
     encode_answers,
     settled,
 )
 from signoff.service.native.plans import Plans
-from signoff.service.native.question import question_of, read_body, read_object, subject_of
+from signoff.service.native.question import (
+    MAX_ID,
+    question_of,
+    read_body,
+    read_object,
+    subject_of,
+)
 from signoff.service.worker import Worker
 from signoff.status import Outcome
 
 __all__ = ["NDJSON", "Batch"]
 
 NDJSON: Final = "application/x-ndjson"
-SLICE_LINES: Final = 64
+SLICE_LINES: Final = 256
 SLICE_BYTES: Final = 64 * 2**10
+SLICE_WORK: Final = 400_000
+"""Bytes times evaluations for each; as ``judging`` has it for one request."""
+TOLD_BYTES: Final = 64 * 2**10
 TURN_S: Final = 0.005
 AT_A_TIME: Final = 16
 """Lines of one batch whose checks wait for something at the same time."""
-_QUICK: Final = {"output", "id"}
 _DETAILS: Final = frozenset({"outcome", "report"})
 
 
@@ -99,16 +105,24 @@ class Batch:
         self, job: _Job, lines: list[Line], summary: Summary, reply: ReplyWriter
     ) -> None:
         turn = perf_counter()
-        for some in _slices(lines):
-            if job.is_quick(some):
+        told = bytearray()
+        longest = max(len(line) for line in lines if line is not None) if any(lines) else 0
+        quick = job.is_quick(longest)
+        for some in _slices(lines, job.at_a_time(longest)):
+            if quick:
                 answers = job.answers(some, summary.lines)
             else:
                 answers = await self._elsewhere(job, some, summary.lines)
             summary.count(answers)
-            await reply.write(encode_answers(answers))
-            if perf_counter() - turn > TURN_S:
+            told += encode_answers(answers)
+            late = perf_counter() - turn > TURN_S
+            if late or len(told) > TOLD_BYTES:
+                await reply.write(bytes(told))
+                told.clear()
+            if late:
                 await asyncio.sleep(0)
                 turn = perf_counter()
+        await reply.write(bytes(told))
 
     async def _elsewhere(self, job: _Job, lines: list[Line], before: int) -> list[Answer]:
         """The answers, from threads: one for all lines, or one a line where lines wait."""
@@ -116,8 +130,7 @@ class Batch:
         if not job.waits:
             return await loop.run_in_executor(threads, job.answers, lines, before)
         answers: list[Answer] = []
-        rest = iter(lines)
-        while some := [*islice(rest, AT_A_TIME)]:
+        for some in _slices(lines, AT_A_TIME):
             at = before + len(answers)
             waiting = [
                 loop.run_in_executor(threads, job.answers, [line], at + index)
@@ -144,25 +157,42 @@ class _Job:
         self._reports = whole or keeper.keeps
         self.waits = judge.weight is None or keeper.keeps
 
-    def is_quick(self, lines: list[Line]) -> bool:
-        """All of them are answered without keeping anybody waiting."""
-        if self.waits:
-            return False
-        return self._judge.is_quick(
-            max(0 if isinstance(one, TooLong) else len(one) for one in lines)
-        )
+    def is_quick(self, longest: int) -> bool:
+        """Lines of so many bytes at the most are answered without keeping anybody waiting."""
+        return not self.waits and self._judge.is_quick(longest)
+
+    def at_a_time(self, longest: int) -> int:
+        """How many lines of so many bytes at the most are judged in one turn."""
+        size = longest + 1
+        work = SLICE_WORK // ((self._judge.weight or 1) * size)
+        return max(1, min(SLICE_LINES, SLICE_BYTES // size, work))
 
     def answers(self, lines: list[Line], before: int) -> list[Answer]:
         """The answer to each line, of which so many came before."""
-        texts = [line for line in lines if not isinstance(line, TooLong)]
+        texts = [line for line in lines if line is not None]
         values = proven_lines(texts, limits=self._limits) if len(texts) == len(lines) else None
         if values is None:
             return [self._alone(line, number) for number, line in enumerate(lines, before + 1)]
-        return [self._answer(value, number) for number, (value,) in enumerate(values, before + 1)]
+        if self._reports:
+            return [self._answer(one, number) for number, (one,) in enumerate(values, before + 1)]
+        holds, depth = self._judge.holds, self._depth
+        answers = []
+        for number, (value,) in enumerate(values, before + 1):
+            # What most lines are: an output with an id or without, and nothing else.
+            if type(value) is dict and "output" in value and len(value) == 1 + ("id" in value):
+                id_ = value.get("id")
+                named = type(id_) is str and 0 < len(id_) <= MAX_ID
+                if (named or id_ is None) and holds(
+                    Subject(output=value["output"], output_depth=depth)
+                ):
+                    answers.append(Answer(line=number, id=id_, outcome=Outcome.PASSED))
+                    continue
+            answers.append(self._answer(value, number))
+        return answers
 
     def _alone(self, line: Line, number: int) -> Answer:
         """The answer to a line that is read by itself."""
-        if isinstance(line, TooLong):
+        if line is None:
             detail = f"the line is longer than {self._max_line} bytes"
             return Answer(line=number, error=LineFault(code="too_large", detail=detail))
         try:
@@ -173,13 +203,13 @@ class _Job:
 
     def _answer(self, value: JSON, number: int) -> Answer:
         try:
-            id_, subject = self._asked(value)
+            question = question_of(value, contract=False)
         except Problem as problem:
             return Answer(line=number, id=_id(value), error=LineFault.of(problem))
+        id_ = question.id
+        subject = subject_of(question, depth=self._depth, digested=self._reports)
         if self._reports:
             return self._reported(number, id_, subject)
-        if self._judge.holds(subject):
-            return Answer(line=number, id=id_, outcome=Outcome.PASSED)
         _, verdict = self._judging.verdict(self._judge, subject)
         return Answer(
             line=number,
@@ -188,19 +218,6 @@ class _Job:
             cause=verdict.cause,
             blockers=verdict.blockers,
         )
-
-    def _asked(self, value: JSON) -> tuple[str | int | None, Subject]:
-        if (
-            type(value) is dict
-            and "output" in value
-            and value.keys() <= _QUICK
-            and not self._reports
-        ):
-            id_ = value.get("id")
-            if id_ is None or (type(id_) is str and 0 < len(id_) <= 200):
-                return id_, Subject(output=value["output"], output_depth=self._depth)
-        question = question_of(value, contract=False)
-        return question.id, subject_of(question, depth=self._depth, digested=self._reports)
 
     def _reported(self, number: int, id_: str | int | None, subject: Subject) -> Answer:
         report = self._judging.report(self._judge, subject)
@@ -251,18 +268,10 @@ def _wrong(detail: str) -> Problem:
 def _id(value: JSON) -> str | int | None:
     """What the client calls a line, where that can be sent back."""
     id_ = value.get("id") if type(value) is dict else None
-    return id_ if type(id_) is int or (type(id_) is str and 0 < len(id_) <= 200) else None
+    return id_ if type(id_) is int or (type(id_) is str and 0 < len(id_) <= MAX_ID) else None
 
 
-def _slices(lines: list[Line]) -> Iterator[list[Line]]:
-    """The lines in their order, so few at a time that they are judged in one turn."""
-    some: list[Line] = []
-    size = 0
-    for line in lines:
-        some.append(line)
-        size += 0 if isinstance(line, TooLong) else len(line)
-        if len(some) >= SLICE_LINES or size >= SLICE_BYTES:
-            yield some
-            some, size = [], 0
-    if some:
-        yield some
+def _slices(lines: list[Line], count: int) -> Iterator[list[Line]]:
+    """The lines in their order, so many at a time."""
+    for start in range(0, len(lines), count):
+        yield lines[start : start + count]

@@ -21,7 +21,6 @@ __all__ = [
     "LineFault",
     "LineSource",
     "Summary",
-    "TooLong",
     "encode_answers",
     "settled",
 ]
@@ -120,11 +119,8 @@ def encode_answers(answers: list[Answer]) -> bytes:
     return data
 
 
-class TooLong(Struct, frozen=True):
-    """Stands for a line that is longer than lines may be; its bytes are gone."""
-
-
-Line = bytes | TooLong
+Line = bytes | None
+"""A line; None stands for one that is longer than lines may be, whose bytes are gone."""
 
 
 class LineSource:
@@ -164,7 +160,9 @@ class LineSource:
             self._hold(piece)
             return []
         first, *others = piece[:end].split(b"\n")
-        lines = [self._ended(first), *map(self._checked, others)]
+        lines = [self._ended(first), *others]
+        if len(piece) > self._max_line:
+            lines = [*map(self._checked, lines)]
         self._hold(piece[end + 1 :])
         return lines
 
@@ -174,10 +172,10 @@ class LineSource:
         self._rest += piece
         line = bytes(self._rest)
         self._rest.clear()
-        return TooLong() if skipping else self._checked(line)
+        return None if skipping else self._checked(line)
 
-    def _checked(self, line: bytes) -> Line:
-        return line if len(line) <= self._max_line else TooLong()
+    def _checked(self, line: Line) -> Line:
+        return line if line is None or len(line) <= self._max_line else None
 
     def _hold(self, piece: bytes) -> None:
         if not self._skipping:

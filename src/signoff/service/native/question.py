@@ -16,7 +16,7 @@ from signoff.model import Subject, ToolCall
 from signoff.service.message import Problem
 from signoff.strictjson import Limits, loads
 
-__all__ = ["FACTS", "Question", "question_of", "read_body", "read_object", "subject_of"]
+__all__ = ["FACTS", "MAX_ID", "Question", "question_of", "read_body", "read_object", "subject_of"]
 
 MAX_ID: Final = 200
 _AT: Final = re.compile(r"(.*?)(?: - at `(?:key in )?\$(.*)`)?", re.DOTALL)
