@@ -30,7 +30,7 @@ __all__ = ["Address", "Connection", "Deadline", "Stale", "connected", "looked_up
 
 MAX_HEAD_BYTES: Final = 16_384
 MAX_INTERIM: Final = 8
-_PIECE: Final = 65_536
+_PIECE: Final = 262_144
 
 Address = tuple[socket.AddressFamily, Any]
 
