@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
 from typing import Final
+
+from msgspec import UNSET, UnsetType
 
 from signoff.dialects.wattswarm.evidence import (
     JSON_MIME,
@@ -51,6 +52,10 @@ class Facts:
         schema_notes: What is odd about the schema, once it was asked in full.
     """
 
+    __slots__ = (
+        "_is_stopped", "_peers", "_schema_answer", "digest", "fetched", "request", "schema_notes",
+    )  # fmt: skip
+
     def __init__(
         self,
         request: VerifyRequest,
@@ -61,36 +66,32 @@ class Facts:
         self.fetched = fetched
         self.digest = digest_of(request.canonical)
         self.schema_notes: tuple[str, ...] = ()
+        self._schema_answer: str | SchemaUnusable | UnsetType | None = UNSET
+        self._peers: Mapping[str, bytes] | None = None
         self._is_stopped = is_stopped
 
     def with_fetched(self, fetched: Mapping[Reference, Fetched]) -> Facts:
         """The same with what was fetched; what was found out of the schema is kept."""
         more = Facts(self.request, fetched, self._is_stopped)
-        if "schema_answer" in self.__dict__:
-            more.__dict__["schema_answer"] = self.schema_answer
-            more.schema_notes = self.schema_notes
+        more.schema_notes = self.schema_notes
+        more._schema_answer = self._schema_answer
         return more
 
-    @cached_property
+    @property
     def schema_answer(self) -> str | SchemaUnusable | None:
         """What the schema has against the output, or why it cannot be asked; None if nothing."""
-        schema, output = self.request.schema, self.request.output
-        told = schema.minimal_refusal(output)
-        if told is not None:
-            return told
-        try:
-            told = schema.full_refusal(output, len(self.request.canonical))
-        except SchemaUnusable as exc:
-            return exc
-        self.schema_notes = schema.notes
-        return told
+        if self._schema_answer is UNSET:
+            self._schema_answer = self._ask_schema()
+        return self._schema_answer
 
-    @cached_property
+    @property
     def peers(self) -> Mapping[str, bytes]:
         """The conclusions of other candidates in the evidence, by their ids."""
-        return peers(self._documents(), self.request.candidate_id, self._accepts)
+        if self._peers is None:
+            self._peers = peers(self._documents(), self.request.candidate_id, self._accepts)
+        return self._peers
 
-    @cached_property
+    @property
     def agreeing(self) -> int:
         """How many conclude as the candidate does, itself included."""
         if not self.peers:
@@ -128,6 +129,18 @@ class Facts:
         output = self.request.output
         found = output.get(field) if isinstance(output, dict) else None
         return found if is_number(found) else None
+
+    def _ask_schema(self) -> str | SchemaUnusable | None:
+        schema, output = self.request.schema, self.request.output
+        told = schema.minimal_refusal(output)
+        if told is not None:
+            return told
+        try:
+            told = schema.full_refusal(output, len(self.request.canonical))
+        except SchemaUnusable as exc:
+            return exc
+        self.schema_notes = schema.notes
+        return told
 
     def _accepts(self, output: JSON) -> bool:
         if self._is_stopped():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from hashlib import sha256
 from typing import Final
 
@@ -10,13 +10,13 @@ import msgspec
 from msgspec import Struct
 
 __all__ = [
-    "Audited",
+    "PREFIX",
     "SignedResult",
     "audit_preimage",
+    "codes_text",
     "digest_of",
     "hex_of",
     "quoted",
-    "result_hash",
     "result_preimage",
 ]
 
@@ -41,74 +41,76 @@ def quoted(text: str) -> str:
     return _encode(text).decode()
 
 
-class SignedResult(Struct, frozen=True, kw_only=True):
-    """What a verifier says and who it is: the members that both hashes cover."""
-
-    candidate_id: str
-    execution_id: str
-    passed: bool
-    score: float
-    reason_codes: Sequence[int]
-    provider_family: str
-    model_id: str
-
-
-def result_preimage(result: SignedResult, policy_hash: str) -> bytes:
-    """The canonical object that is hashed between the commit of a vote and its reveal."""
-    return (
-        f'{{"candidate_id":{quoted(result.candidate_id)},'
-        f'"execution_id":{quoted(result.execution_id)},"model_id":{quoted(result.model_id)},'
-        f'"passed":{"true" if result.passed else "false"},"policy_hash":{quoted(policy_hash)},'
-        f'"provider_family":{quoted(result.provider_family)},'
-        f'"reason_codes":{_codes(result.reason_codes)},"score":{_score(result.score)}}}'
-    ).encode()
-
-
-def result_hash(preimage: bytes, policy_hash: str) -> str:
-    """The hash of a result: with a prefix exactly when the received policy hash has one."""
-    found = sha256(preimage).hexdigest()
-    return PREFIX + found if policy_hash.startswith(PREFIX) else found
-
-
-class Audited(Struct, frozen=True, kw_only=True):
-    """
-    What the audit hash binds besides the result.
-
-    Args:
-        policy: Canonical object of the four received members.
-        schema_digest: Of the canonical schema.
-        output_digest: Of the canonical output; None without output.
-        refs: Digests of the evidence, as received.
-        verification_status: The status that is answered.
-    """
-
-    policy: bytes
-    schema_digest: str
-    output_digest: str | None
-    refs: Iterable[str]
-    verification_status: str
-
-
-def audit_preimage(result: SignedResult, audited: Audited) -> bytes:
-    """The text whose hash binds output, schema, parameters and status to the result."""
-    output = "null" if audited.output_digest is None else f'"{audited.output_digest}"'
-    refs = ",".join(map(quoted, sorted(set(audited.refs))))
-    return (
-        f'{AUDIT}{{"candidate_id":{quoted(result.candidate_id)},'
-        f'"execution_id":{quoted(result.execution_id)},"model_id":{quoted(result.model_id)},'
-        f'"output_digest":{output},"passed":{"true" if result.passed else "false"},'
-        f'"policy":{audited.policy.decode()},'
-        f'"provider_family":{quoted(result.provider_family)},'
-        f'"reason_codes":{_codes(result.reason_codes)},"refs":[{refs}],'
-        f'"schema_digest":"{audited.schema_digest}","score":{_score(result.score)},'
-        f'"verification_status":"{audited.verification_status}"}}'
-    ).encode()
-
-
-def _codes(codes: Sequence[int]) -> str:
+def codes_text(codes: Iterable[int]) -> str:
+    """Codes as canonical JSON."""
     return f"[{','.join(map(str, codes))}]"
 
 
-def _score(score: float) -> str:
-    # Four decimals at most, so that Python writes it as the kernel does.
-    return repr(float(score))
+class SignedResult(Struct, frozen=True, kw_only=True):
+    """
+    What a verifier says and who it is, which both hashes cover; each member as canonical JSON.
+
+    Args:
+        candidate_id: Of the candidate.
+        execution_id: Of the candidate.
+        model_id: Of the verifier.
+        passed: Whether it passed.
+        provider_family: Of the verifier.
+        reason_codes: In the order in which they are answered.
+        score: Always with a point.
+    """
+
+    candidate_id: str
+    execution_id: str
+    model_id: str
+    passed: str
+    provider_family: str
+    reason_codes: str
+    score: str
+
+
+def result_preimage(result: SignedResult, policy_hash: str) -> str:
+    """
+    The canonical object that is hashed between the commit of a vote and its reveal.
+
+    Args:
+        result: The result.
+        policy_hash: As received, as canonical JSON.
+    """
+    return (
+        f'{{"candidate_id":{result.candidate_id},"execution_id":{result.execution_id},'
+        f'"model_id":{result.model_id},"passed":{result.passed},"policy_hash":{policy_hash},'
+        f'"provider_family":{result.provider_family},"reason_codes":{result.reason_codes},'
+        f'"score":{result.score}}}'
+    )
+
+
+def audit_preimage(
+    result: SignedResult,
+    *,
+    policy: str,
+    schema_digest: str,
+    output_digest: str,
+    refs: Iterable[str],
+    status: str,
+) -> str:
+    """
+    The text whose hash binds output, schema, parameters and status to the result.
+
+    Args:
+        result: The result.
+        policy: Canonical object of the four received members.
+        schema_digest: Of the canonical schema.
+        output_digest: Of the canonical output, as canonical JSON.
+        refs: Digests of the evidence, as received.
+        status: The status that is answered.
+    """
+    digests = ",".join(map(quoted, sorted({*refs}))) if refs else ""
+    return (
+        f'{AUDIT}{{"candidate_id":{result.candidate_id},"execution_id":{result.execution_id},'
+        f'"model_id":{result.model_id},"output_digest":{output_digest},"passed":{result.passed},'
+        f'"policy":{policy},"provider_family":{result.provider_family},'
+        f'"reason_codes":{result.reason_codes},"refs":[{digests}],'
+        f'"schema_digest":"{schema_digest}","score":{result.score},'
+        f'"verification_status":"{status}"}}'
+    )

@@ -30,14 +30,12 @@ __all__ = [
     "loads",
     "loads_canonical",
     "rounded",
-    "shallow",
 ]
 
 MAX_DEPTH: Final = 127
 MAX_INTEGER: Final = 2**64 - 1
 MIN_INTEGER: Final = -(2**63)
 
-_LIMITS: Final = Limits(max_depth=MAX_DEPTH, max_digits=4_000)
 _FEW: Final = 2**12
 
 _decode: Final = msgspec.json.Decoder().decode
@@ -64,9 +62,13 @@ def loads(data: bytes) -> JSON:
     return loads_canonical(data)[0]
 
 
-def loads_canonical(data: bytes) -> tuple[JSON, bytes]:
+def loads_canonical(data: bytes, *, max_depth: int = MAX_DEPTH) -> tuple[JSON, bytes]:
     """
     The value of a JSON text, and its canonical bytes.
+
+    Args:
+        data: The text.
+        max_depth: Arrays and objects in each other.
 
     Raises:
         JSONError: As ``loads``.
@@ -75,16 +77,16 @@ def loads_canonical(data: bytes) -> tuple[JSON, bytes]:
         value = _decode(data)
         encoded = sorted_encoding(value)
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        return _slowly(data)
+        return _slowly(data, max_depth)
     if (
         (data != encoded and (b"\\u003" in data or data.count(b":") != encoded.count(b":")))
         or b"-0" in data
-        or not shallow(data)
+        or not _shallow(data, max_depth)
     ):
-        return _slowly(data)
+        return _slowly(data, max_depth)
     sketch = encoded.translate(_SKETCH)
     if _LONG in sketch or _EXPONENT in sketch:
-        return _slowly(data)
+        return _slowly(data, max_depth)
     return value, encoded
 
 
@@ -105,14 +107,6 @@ def canonical(value: JSON) -> bytes:
         encoded = sorted_encoding(_doubles(value))
         sketch = encoded.translate(_SKETCH)
     return _POSITIVE_EXPONENT.sub(_signed, encoded) if _EXPONENT in sketch else encoded
-
-
-def shallow(data: bytes) -> bool:
-    """The brackets of a JSON text nest no deeper than the kernel reads."""
-    if data.count(b"[") + data.count(b"{") <= MAX_DEPTH:
-        return True
-    # What opens too many at once is refused for its beginning, whatever its size.
-    return depth_within(data[:_FEW], MAX_DEPTH) and depth_within(data, MAX_DEPTH)
 
 
 def is_safe(x: float) -> bool:
@@ -137,12 +131,20 @@ def rounded(value: JSON) -> JSON:
     return value
 
 
-def _slowly(data: bytes) -> tuple[JSON, bytes]:
-    if not depth_within(data[:_FEW], MAX_DEPTH):
+def _shallow(data: bytes, max_depth: int) -> bool:
+    if data.count(b"[") + data.count(b"{") <= max_depth:
+        return True
+    # What opens too many at once is refused for its beginning, whatever its size.
+    return depth_within(data[:_FEW], max_depth) and depth_within(data, max_depth)
+
+
+def _slowly(data: bytes, max_depth: int) -> tuple[JSON, bytes]:
+    limits = Limits(max_depth=max_depth, max_digits=4_000)
+    if not depth_within(data[:_FEW], max_depth):
         data = data[:_FEW].decode(errors="ignore").encode()  # the fault is in there already
-    value = strictly(data, limits=_LIMITS)
+    value = strictly(data, limits=limits)
     if b"-0" in data:
-        value = strictly(_NEGATIVE_ZERO.sub(_as_double, data), limits=_LIMITS)
+        value = strictly(_NEGATIVE_ZERO.sub(_as_double, data), limits=limits)
     try:
         value = _doubles(value)
     except ValueError as exc:

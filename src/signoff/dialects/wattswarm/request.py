@@ -14,7 +14,8 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from signoff.dialects.wattswarm.jsonform import MAX_INTEGER, loads, loads_canonical, shallow
+from signoff.dialects.wattswarm.hashes import quoted
+from signoff.dialects.wattswarm.jsonform import MAX_DEPTH, MAX_INTEGER, loads, loads_canonical
 from signoff.dialects.wattswarm.jsonform import canonical as canonical_bytes
 from signoff.dialects.wattswarm.policies import PolicyBinding
 from signoff.dialects.wattswarm.schema import OutputSchema
@@ -76,10 +77,18 @@ class Inline(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ReceivedPolicy(Struct, frozen=True, kw_only=True, eq=False):
-    """A policy as received, with the canonical object of its four members."""
+    """
+    A policy as received.
+
+    Args:
+        binding: Its four members.
+        canonical: The canonical object of these.
+        quoted_hash: The received hash as canonical JSON.
+    """
 
     binding: PolicyBinding
-    canonical: bytes
+    canonical: str
+    quoted_hash: str
 
 
 class VerifyRequest(Struct, frozen=True, kw_only=True, eq=False):
@@ -227,10 +236,10 @@ def _quickly(body: bytes) -> VerifyRequest | None:
         read = _decode(body)
         encoded = _encode(read)
         candidate = read.candidate
-        if not _is_whole(body, encoded, candidate) or not shallow(body):
+        if not _is_whole(body, encoded, candidate):
             return None
         raw = bytes(candidate.output)
-        output, canonical = loads_canonical(raw)
+        output, canonical = loads_canonical(raw, max_depth=MAX_DEPTH - 2)
         return VerifyRequest(
             candidate_id=candidate.candidate_id,
             execution_id=candidate.execution_id,
@@ -307,13 +316,17 @@ def _kept_policy(text: bytes) -> ReceivedPolicy:
 
 @lru_cache(maxsize=KEPT)
 def _schema(text: bytes) -> OutputSchema:
-    return OutputSchema(*loads_canonical(text))
+    return OutputSchema(*loads_canonical(text, max_depth=MAX_DEPTH - 1))
 
 
 @lru_cache(maxsize=KEPT)
 def _policy(text: bytes) -> ReceivedPolicy:
-    value: Any = loads(text)
+    value: Any = loads_canonical(text, max_depth=MAX_DEPTH - 1)[0]
     require_shape(value, POLICY, "/policy")
     members = {name: value[name] for name in PolicyBinding.__struct_fields__}
     binding = PolicyBinding(**members)
-    return ReceivedPolicy(binding=binding, canonical=binding.canonical())
+    return ReceivedPolicy(
+        binding=binding,
+        canonical=binding.canonical().decode(),
+        quoted_hash=quoted(binding.policy_hash),
+    )

@@ -138,10 +138,9 @@ def _criteria(
     policy: PolicyBinding, form: Form, schema_digest: str, mode: EvidenceMode, scope: Scope
 ) -> Iterator[Criterion]:
     required = mode is EvidenceMode.REQUIRED
-    if required:
+    if required and not scope.has_output:
         yield Criterion(id="output", verifier="wattswarm_output")
-        if not scope.has_output:
-            return
+        return
     yield Criterion(id="schema", verifier="wattswarm_schema", params={"digest": schema_digest})
     yield from _thresholds(policy)
     if mode is not EvidenceMode.OFF:

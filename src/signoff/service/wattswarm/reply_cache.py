@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from time import monotonic
 from typing import Final
@@ -35,7 +36,7 @@ class ReplyCache:
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
-        self._kept: dict[bytes, tuple[float, Given]] = {}
+        self._kept: OrderedDict[bytes, tuple[float, Given]] = OrderedDict()
         self._bytes = 0
 
     def get(self, key: bytes) -> Given | None:
@@ -43,7 +44,7 @@ class ReplyCache:
         found = self._kept.get(key)
         if found is None or found[0] > self._clock():
             return found and found[1]
-        self._forget(key)
+        self._bytes -= len(self._kept.pop(key)[1].response.body)
         return None
 
     def put(self, key: bytes, given: Given, seconds: float) -> None:
@@ -54,7 +55,5 @@ class ReplyCache:
         self._kept[key] = (self._clock() + seconds, given)
         self._bytes += size
         while self._bytes > MAX_BYTES or len(self._kept) > MAX_ENTRIES:
-            self._forget(next(iter(self._kept)))
-
-    def _forget(self, key: bytes) -> None:
-        self._bytes -= len(self._kept.pop(key)[1].response.body)
+            _, (_, oldest) = self._kept.popitem(last=False)
+            self._bytes -= len(oldest.response.body)

@@ -9,7 +9,7 @@ gone: a retry finds it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from functools import lru_cache
 from hashlib import sha256
@@ -20,17 +20,11 @@ from msgspec import Struct
 
 from signoff.contract import lock
 from signoff.dialects.wattswarm.checks import registry
+from signoff.dialects.wattswarm.codes import Judged, codes_of, status_of
 from signoff.dialects.wattswarm.evidence import Fetched, Reference, reference_of
 from signoff.dialects.wattswarm.facts import Facts
-from signoff.dialects.wattswarm.policies import BindingInvalid, Form, bind
-from signoff.dialects.wattswarm.reply import (
-    Identity,
-    Judged,
-    codes_of,
-    encode_reply,
-    reply_of,
-    status_of,
-)
+from signoff.dialects.wattswarm.policies import CROSSCHECK, BindingInvalid, Form, bind
+from signoff.dialects.wattswarm.reply import Identity, Replying, Wording, checks_text
 from signoff.dialects.wattswarm.request import (
     MAX_KEPT_BYTES,
     ReceivedPolicy,
@@ -50,11 +44,12 @@ from signoff.dialects.wattswarm.translation import (
 )
 from signoff.engine import Engine
 from signoff.errors import DatabaseUnusable, JSONError, LedgerCorrupt
-from signoff.model import Report, Result
+from signoff.model import Finding, Report, Result, Subject
 from signoff.plan import Plan
+from signoff.registry import Check
 from signoff.service.message import Problem, Request, Response
 from signoff.service.wattswarm.reply_cache import Given, ReplyCache
-from signoff.status import Outcome
+from signoff.status import Outcome, Status
 
 __all__ = ["Fetching", "Record", "Verifying"]
 
@@ -80,12 +75,25 @@ class Fetching(Protocol):
         ...
 
 
-class Case(Struct, frozen=True, kw_only=True):
-    """Everything about a question that does not depend on its candidate."""
+class Case(Struct, kw_only=True):
+    """
+    Everything about a question that does not depend on its candidate.
+
+    Args:
+        form: The reading of the wire.
+        plan: What to judge by.
+        checks: Those of the plan.
+        notes: What is odd about the parameters.
+        is_fixed: All passes are worded alike, and have the same score.
+        usual: How a pass is worded, with findings of one and what is told of these.
+    """
 
     form: Form
     plan: Plan
+    checks: tuple[Check, ...]
     notes: tuple[str, ...]
+    is_fixed: bool
+    usual: tuple[Wording, list[Finding], str] | None = None
 
 
 class Verifying:
@@ -113,7 +121,8 @@ class Verifying:
         replies: ReplyCache | None = None,
         limit_s: float = LIMIT_S,
     ) -> None:
-        self._identity = identity
+        self._evidence = identity.evidence
+        self._replying = Replying(identity)
         self._threads = threads
         self._fetcher = fetcher
         self._extra_hashes = extra_hashes or {}
@@ -150,13 +159,13 @@ class Verifying:
         """References are fetched unless a failure turns out to be certain."""
         return (
             bool(question.evidence_refs)
-            and self._identity.evidence is not EvidenceMode.OFF
+            and self._evidence is not EvidenceMode.OFF
             and not self._is_missing(question)
         )
 
     def _is_missing(self, question: VerifyRequest) -> bool:
         """There is nothing to be judged."""
-        return question.output is None and self._identity.evidence is EvidenceMode.REQUIRED
+        return question.output is None and self._evidence is EvidenceMode.REQUIRED
 
     def _waits(self, question: VerifyRequest, body: bytes) -> bool:
         """Somebody has to wait for the answer, who must not be the loop."""
@@ -176,37 +185,61 @@ class Verifying:
 
     def _new_case(self, policy: ReceivedPolicy, schema: OutputSchema, scope: Scope) -> Case:
         form = bind(policy.binding, self._extra_hashes)
-        mode = self._identity.evidence
+        mode = self._evidence
         contract = contract_of(policy.binding, form, schema.digest, mode, scope)
         plan = self._engine.prepare(lock(contract, self._engine.registry))
-        return Case(form=form, plan=plan, notes=notes_of(policy.binding))
+        return Case(
+            form=form,
+            plan=plan,
+            checks=tuple(bound.check for bound in plan.bound),
+            notes=notes_of(policy.binding),
+            is_fixed=form is Form.KERNEL or policy.binding.policy_id != CROSSCHECK,
+        )
 
     def _given(self, case: Case, facts: Facts, *notes: str) -> Given:
-        results, verdict = self._engine.judge(case.plan, subject_of(facts))
-        return self._reply(case, facts, results, verdict.outcome, notes)
+        subject = subject_of(facts)
+        passes = _passes(case.checks, subject)
+        if passes is None:
+            results, verdict = self._engine.judge(case.plan, subject)
+            findings = [one.finding for one in results]
+            return self._reply(case, facts, findings, verdict.outcome, notes)
+        if notes or facts.request.evidence_refs or not case.is_fixed:
+            return self._reply(case, facts, passes, Outcome.PASSED, notes)
+        if case.usual is None:
+            wording = self._wording(case, facts, passes, Outcome.PASSED, notes)
+            case.usual = wording, passes, checks_text(case.plan.criteria, passes)
+        wording, before, checks = case.usual
+        if passes != before:
+            checks = checks_text(case.plan.criteria, passes)
+        return _filled(wording, facts, checks)
 
     def _reply(
         self,
         case: Case,
         facts: Facts,
-        results: tuple[Result, ...],
+        findings: Sequence[Finding],
         outcome: Outcome,
         notes: tuple[str, ...],
     ) -> Given:
+        wording = self._wording(case, facts, findings, outcome, notes)
+        return _filled(wording, facts, checks_text(case.plan.criteria, findings))
+
+    def _wording(
+        self,
+        case: Case,
+        facts: Facts,
+        findings: Sequence[Finding],
+        outcome: Outcome,
+        notes: tuple[str, ...],
+    ) -> Wording:
         judged = Judged(
             form=case.form,
             criteria=case.plan.criteria,
-            results=results,
+            findings=tuple(findings),
             outcome=outcome,
             notes=(*case.notes, *facts.schema_notes, *notes),
         )
-        reply = reply_of(facts, judged, self._identity)
-        told = {
-            "form": reply.form.value,
-            "outcome": reply.verification_status,
-            "codes": reply.reason_codes,
-        }
-        return Given(Response(200, encode_reply(reply, self._identity)), told)
+        return self._replying.wording(facts, judged)
 
     def _keep(self, key: bytes, given: Given) -> None:
         is_open = given.notes["outcome"] == Outcome.INCONCLUSIVE.value
@@ -272,7 +305,8 @@ class Verifying:
         if self._record is None:
             return self._given(case, facts, *notes)
         report = self._engine.verify(case.plan, subject_of(facts))
-        given = self._reply(case, facts, report.results, report.verdict.outcome, notes)
+        findings = [one.finding for one in report.results]
+        given = self._reply(case, facts, findings, report.verdict.outcome, notes)
         try:
             self._record(report, facts.request)
         except (DatabaseUnusable, LedgerCorrupt, ValueError) as exc:
@@ -282,6 +316,30 @@ class Verifying:
 
     async def _in_thread(self, work: Callable[[], Answer]) -> Answer:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+
+def _passes(checks: Iterable[Check], subject: Subject) -> list[Finding] | None:
+    """
+    What the checks find, if every one of them passes without more ado.
+
+    None where the engine has to say what the findings mean.
+    """
+    findings = []
+    try:
+        for check in checks:
+            finding = check(subject)
+            if type(finding) is not Finding or finding.status is not Status.PASS:
+                return None
+            findings.append(finding)
+    except Exception:  # noqa: BLE001  the engine says what it means
+        return None
+    return findings
+
+
+def _filled(wording: Wording, facts: Facts, checks: str) -> Given:
+    response = Response(200, wording.filled(facts, checks))
+    told = {"form": wording.form.value, "outcome": wording.status, "codes": wording.reason_codes}
+    return Given(response, told)
 
 
 def _is_failure(criterion_id: str, result: Result) -> bool:
