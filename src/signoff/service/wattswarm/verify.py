@@ -43,7 +43,7 @@ from signoff.dialects.wattswarm.translation import (
     subject_of,
 )
 from signoff.engine import Engine
-from signoff.errors import DatabaseUnusable, JSONError, LedgerCorrupt
+from signoff.errors import JSONError
 from signoff.model import Finding, Report, Result, Subject
 from signoff.plan import Plan
 from signoff.registry import Check
@@ -64,7 +64,7 @@ NOT_FETCHED: Final = "references were not fetched, since a failure is certain"
 
 Answer = TypeVar("Answer")
 Record = Callable[[Report, VerifyRequest], None]
-"""Keeps a verdict; called in a thread, and raises where it cannot be kept."""
+"""Keeps a verdict; called in a thread.  Where it raises, nothing is answered that was not kept."""
 
 
 class Fetching(Protocol):
@@ -307,11 +307,7 @@ class Verifying:
         report = self._engine.verify(case.plan, subject_of(facts))
         findings = [one.finding for one in report.results]
         given = self._reply(case, facts, findings, report.verdict.outcome, notes)
-        try:
-            self._record(report, facts.request)
-        except (DatabaseUnusable, LedgerCorrupt, ValueError) as exc:
-            detail = "the verdict could not be written to the ledger"
-            raise Problem(503, "store_full", detail) from exc
+        self._record(report, facts.request)
         return given
 
     async def _in_thread(self, work: Callable[[], Answer]) -> Answer:
