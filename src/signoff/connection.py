@@ -127,7 +127,7 @@ class Connection:
             Stale: The connection ended before a byte of it.
         """
         for _ in range(MAX_INTERIM + 1):
-            event = self._event(deadline)
+            event = self._event(deadline, MAX_HEAD_BYTES)
             if isinstance(event, h11.Response):
                 if event.http_version not in {b"1.0", b"1.1"}:
                     raise BadAnswer("no HTTP")
@@ -142,11 +142,11 @@ class Connection:
             NoAnswer: It ended too early, or not in time.
             BadAnswer: What came is not HTTP.
         """
-        while not isinstance(event := self._event(deadline), h11.EndOfMessage):
+        while not isinstance(event := self._event(deadline, _PIECE), h11.EndOfMessage):
             if isinstance(event, h11.Data) and event.data:
                 yield bytes(event.data)
 
-    def _event(self, deadline: Deadline) -> object:
+    def _event(self, deadline: Deadline, most: int) -> object:
         while True:
             left = deadline.left()
             try:
@@ -158,7 +158,7 @@ class Connection:
             if event is not h11.NEED_DATA:
                 return event
             self._socket.settimeout(left)
-            data = self._told(partial(self._socket.recv, _PIECE))
+            data = self._told(partial(self._socket.recv, most))
             if not data and not self.received:
                 raise Stale
             self.received += len(data)

@@ -26,6 +26,7 @@ from signoff.errors import BadAnswer, NoAnswer
 __all__ = ["Client", "Deadline", "Endpoint", "Reply", "get"]
 
 MAX_AROUND_BYTES: Final = 65_536
+MAX_PIECES: Final = 20_000
 _AROUND: Final = 4
 _MAX_IDLE: Final = 8
 
@@ -237,10 +238,13 @@ def _require_plain(head: h11.Response, max_bytes: int) -> None:
 
 def _cut_body(connection: Connection, deadline: Deadline, max_bytes: int) -> bytes:
     body = bytearray()
-    for piece in connection.pieces(deadline):
+    for count, piece in enumerate(connection.pieces(deadline), start=1):
         body += piece
         if len(body) >= max_bytes:
             break
+        # Each piece costs time that no deadline sees, and many askers wait for one processor.
+        if count >= MAX_PIECES:
+            raise BadAnswer("its body in too many pieces")
         if connection.received > _AROUND * max_bytes + MAX_AROUND_BYTES:
             raise BadAnswer("far more around its body than in it")
     return bytes(body[:max_bytes])
