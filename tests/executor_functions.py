@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -75,3 +76,19 @@ def counts(request: dict[str, Any]) -> dict[str, Any]:
         file.write(f"{os.getpid()}\n")
     time.sleep(request["inputs"].get("takes_s", 0))
     return {"output": {"answer": request["inputs"].get("answer", "done")}}
+
+
+def acts(request: dict[str, Any]) -> Any:
+    """Does what the inputs say, after all of it was noted."""
+    inputs = request["inputs"]
+    if "file" in inputs:
+        with Path(inputs["file"]).open("a") as file:
+            file.write(f"{os.getpid()}\n")
+    if "marker" in inputs:
+        subprocess.Popen([sys.executable, "-c", SLEEPER, inputs["marker"]])
+    if "said" in inputs:
+        sys.stderr.write(inputs["said"])
+    if "raises" in inputs:
+        raise RuntimeError(inputs["raises"])
+    time.sleep(inputs.get("takes_s", 0))
+    return json.loads(json.dumps(inputs["reply"]).replace("LONG", "x" * inputs.get("long", 0)))
