@@ -76,13 +76,17 @@ class Screen:
 
     def json(self, data: bytes) -> None:
         """A JSON document, UTF-8 whatever the stream's encoding is."""
+        self.exactly(data + b"\n")
+
+    def exactly(self, data: bytes) -> None:
+        """The bytes of a text in UTF-8, whatever the stream's encoding is."""
         buffer: BinaryIO | None = getattr(self._stream, "buffer", None)
         if buffer is None:
-            self.write(f"{data.decode()}\n")
+            self.write(data.decode())
             return
         self.flush()
         try:
-            buffer.write(data + b"\n")
+            buffer.write(data)
         except (OSError, ValueError) as exc:
             self._lost(exc)
 

@@ -18,6 +18,7 @@ __all__ = [
     "ARTIFACT_REF",
     "EXECUTE",
     "POLICY",
+    "RESPONSE",
     "VERIFY",
     "Shape",
     "WrongShape",
@@ -204,4 +205,11 @@ AGENT_EVENT: Final = _record(
         ),
         True,
     ),
+)
+RESPONSE: Final = _record(
+    ("passed", _BOOLEAN, True),
+    ("score", _of("number", int, float), True),
+    ("reason_codes", _list_of(_unsigned), True),
+    *_all(_STRING, "verification_status verifier_result_hash provider_family model_id"),
+    ("signoff", _record(("audit_hash", _STRING, False)), False),
 )
