@@ -119,7 +119,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
     ),
     "adapters": ("scc.*", "scc", "forge.*", "forge"),
     "façade": ("",),
-    "doors": ("cli.*", "cli", "service.*", "service", "__main__"),
+    "doors": ("service.*", "service", "cli.*", "cli", "__main__"),
 }
 
 # Modules at one of these places do not see each other at all.

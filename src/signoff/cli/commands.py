@@ -24,10 +24,12 @@ COMMANDS: Final = {
     "gate": "Judge a run directory again, trusting nothing in it.",
     "ledger": "Show what a ledger holds, and whether it is what was written.",
     "verifiers": "List the verifiers, or explain one.",
+    "serve": "Lock contracts and judge outputs over HTTP.",
     "config": "Show what is in force, and from where.",
     "diff": "Show what changed between two contracts.",
     "forge": "Verify a forge task's input and output by its contract.",
     "scc": "Keep OIDs and verdicts as SCC workspaces do.",
+    "wattswarm": "Compute what a WattSwarm node and its verifiers hash.",
     "sandbox": "Show which isolation there is, or run one command in it.",
     "completion": "Print the completion script for a shell.",
 }

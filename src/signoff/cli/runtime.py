@@ -1,0 +1,201 @@
+"""What ``signoff serve --wattswarm`` is told: the options of the runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import update_wrapper
+from typing import Any, Final
+
+import click
+from msgspec import Struct
+
+from signoff.cli.exits import Refusal
+from signoff.cli.serving import Seconds
+from signoff.errors import SignoffError
+from signoff.jsonvalue import shown
+
+__all__ = ["Runtime", "runtime"]
+
+FAMILY: Final = "swarm-runtime"
+MODEL: Final = "swarm-model-v1"
+MODES: Final = ("off", "advisory", "required")
+
+
+class Runtime(Struct, frozen=True, kw_only=True):
+    """
+    What the command line says of the runtime.
+
+    Args:
+        wattswarm: It is served.
+        provider_family: Under which reputation is counted.
+        model_id: Likewise.
+        profiles: Names of profiles, separated by commas.
+        task_types: Names of types of tasks, likewise.
+        policy_hashes: ``ID=HASH`` each.
+        evidence: What becomes of evidence.
+        evidence_hosts: Hosts from which it is fetched.
+        evidence_nets: Networks, beyond the public one, in which these may be.
+        evidence_timeout: Seconds for one reference.
+        evidence_total: Seconds for all references of a request.
+        executor: What does the work.
+        execute_timeout: Seconds that it may take.
+        agent_events: Events are acknowledged.
+    """
+
+    wattswarm: bool
+    provider_family: str
+    model_id: str
+    profiles: str
+    task_types: str
+    policy_hashes: tuple[str, ...]
+    evidence: str
+    evidence_hosts: tuple[str, ...]
+    evidence_nets: tuple[str, ...]
+    evidence_timeout: float
+    evidence_total: float
+    executor: str | None
+    execute_timeout: float
+    agent_events: bool
+
+    def options(self, public_url: str | None) -> Any:
+        """
+        The ``RuntimeOptions`` that this comes to.
+
+        Args:
+            public_url: How others reach this server.
+
+        Raises:
+            Refusal: One of them cannot be used.
+        """
+        from signoff.dialects.wattswarm.translation import EvidenceMode  # only a server needs it
+        from signoff.service.fetching import FetchSettings  # it brings asyncio
+        from signoff.service.wattswarm.capabilities import Capabilities  # likewise
+        from signoff.service.wattswarm.options import RuntimeOptions  # likewise
+
+        try:
+            return RuntimeOptions(
+                capabilities=Capabilities(
+                    task_types=_names(self.task_types, "--task-types"),
+                    profiles=_names(self.profiles, "--profiles"),
+                    provider_family=self.provider_family,
+                    model_id=self.model_id,
+                ),
+                evidence=EvidenceMode(self.evidence),
+                fetch=FetchSettings.read(
+                    hosts=self.evidence_hosts,
+                    networks=self.evidence_nets,
+                    public_url=public_url,
+                    timeout_s=self.evidence_timeout,
+                    total_s=self.evidence_total,
+                ),
+                extra_hashes=_hashes(self.policy_hashes),
+                executor=self._executor(),
+                execute_timeout_s=self.execute_timeout,
+                agent_events=self.agent_events,
+            )
+        except (ValueError, SignoffError) as exc:
+            raise Refusal(str(exc), next_step="signoff serve --help shows the options") from exc
+
+    def _executor(self) -> Any:
+        if self.executor is None:
+            return None
+        from signoff.executors.choosing import executor_of  # likewise
+        from signoff.service.wattswarm.execute import EXECUTOR_SETTINGS  # likewise
+
+        return executor_of(self.executor, EXECUTOR_SETTINGS)
+
+
+def _names(text: str, option: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not names:
+        raise ValueError(f"{option} names nothing")
+    return names
+
+
+def _hashes(given: tuple[str, ...]) -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for text in given:
+        id_, equals, hash_ = text.partition("=")
+        if not (equals and id_.strip() and hash_.strip()):
+            raise ValueError(f'--policy-hash must be ID=HASH, got "{shown(text)}"')
+        id_, hash_ = id_.strip(), hash_.strip()
+        found[id_] = found.get(id_, frozenset()) | {hash_}
+    return found
+
+
+def runtime(function: Callable[..., int]) -> Callable[..., int]:
+    """Options of the runtime; the command's function gets them as ``runtime``."""
+
+    def command(*args: Any, **asked: Any) -> int:
+        said = Runtime(**{name: asked.pop(name) for name in Runtime.__struct_fields__})
+        return function(*args, runtime=said, **asked)
+
+    chosen: Callable[..., int] = update_wrapper(command, function)
+    for option in reversed(_OPTIONS):
+        chosen = option(chosen)
+    return chosen
+
+
+_OPTIONS: Final = (
+    click.option(
+        "--wattswarm", is_flag=True, help="Serve the runtime that a WattSwarm node calls."
+    ),
+    click.option("--provider-family", default=FAMILY, help=f"Who works; {FAMILY} when absent."),
+    click.option("--model-id", default=MODEL, help=f"With what; {MODEL} when absent."),
+    click.option("--profiles", default="default", help="Profiles, by commas; default when absent."),
+    click.option("--task-types", default="swarm", help="Task types, by commas; swarm when absent."),
+    click.option(
+        "--policy-hash",
+        "policy_hashes",
+        multiple=True,
+        metavar="ID=HASH",
+        help="Admit a further hash of a policy; repeatable.",
+    ),
+    click.option(
+        "--evidence",
+        type=click.Choice(MODES),
+        default="required",
+        help="What becomes of evidence; required when absent.",
+    ),
+    click.option(
+        "--evidence-host",
+        "evidence_hosts",
+        multiple=True,
+        metavar="HOST",
+        help="Fetch evidence from this host; repeatable, none when absent.",
+    ),
+    click.option(
+        "--evidence-net",
+        "evidence_nets",
+        multiple=True,
+        metavar="NETWORK",
+        help="Let such hosts be in this network, such as 10.20.0.0/16; repeatable.",
+    ),
+    click.option(
+        "--evidence-timeout",
+        type=Seconds(),
+        metavar="SECONDS",
+        default=5.0,
+        help="For one reference (5 when absent).",
+    ),
+    click.option(
+        "--evidence-total",
+        type=Seconds(),
+        metavar="SECONDS",
+        default=15.0,
+        help="For all references of a request (15 when absent).",
+    ),
+    click.option(
+        "--executor",
+        metavar="KIND:WHAT",
+        help="What works: cmd:PROGRAM ..., call:MODULE:FUNCTION or openai:URL#MODEL.",
+    ),
+    click.option(
+        "--execute-timeout",
+        type=Seconds(),
+        metavar="SECONDS",
+        default=25.0,
+        help="What it may take (25 when absent).",
+    ),
+    click.option("--agent-events", is_flag=True, help="Acknowledge events of agents."),
+)
