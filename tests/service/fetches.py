@@ -76,7 +76,10 @@ def fetch(
     with ThreadPoolExecutor(32) as threads:
         read = FetchSettings.read(networks=networks, **settings)
         fetcher = Fetcher(read, threads, own=own, resolve=resolve)
-        return asyncio.run(run())
+        try:
+            return asyncio.run(run())
+        finally:
+            fetcher.close()
 
 
 def one(uri: str, data: bytes = DATA, *, size: int | None = None, **how: Any) -> Fetched:

@@ -221,7 +221,7 @@ def test_own_evidence_is_read_without_a_network(tmp_path: Path) -> None:
         f"/evidence/{HEX}#",
     ]
 
-    assert ["ok"] * 4 == own(tmp_path, *paths)
+    assert ["ok"] * 5 == own(tmp_path, *paths, f"/wattswarm/evidence/{HEX}")
     assert ["ok"] == own(tmp_path, f"/evidence/{HEX}", base="https://a.example/signoff")
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from signoff.dialects.wattswarm.evidence import Fetched
 from signoff.service.fetching import MAX_REFERENCE_BYTES
-from tests.servers import Script, Server, Talk, message, once
+from tests.servers import WAIT_S, Script, Server, Talk, message, once
 from tests.service.fetches import DATA, allowed, at, fetch, made_certificate, one, reference
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
@@ -257,4 +257,7 @@ def test_no_thread_and_no_socket_is_left_behind() -> None:
         found = fetch(*refs, hosts=allowed(server))
 
     assert {CORRUPT} == set(found.causes)
-    assert [] == [one for one in threading.enumerate() if one not in before and one.is_alive()]
+    left = {*threading.enumerate()} - before
+    for thread in left:
+        thread.join(WAIT_S)
+    assert [] == [thread for thread in left if thread.is_alive()]

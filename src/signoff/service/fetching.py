@@ -9,8 +9,9 @@ reach; a limit of ours is never the fault of whoever made the reference.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from hashlib import sha256
 from time import monotonic
 from typing import Any, Final, Protocol
@@ -38,8 +39,9 @@ MAX_REFERENCE_BYTES: Final = 8 * 2**20
 MAX_REQUEST_BYTES: Final = 32 * 2**20
 AT_ONCE: Final = 8
 AT_ONCE_IN_ALL: Final = 32
-OWN_PATH: Final = "evidence/"
 
+# Where we give out our own evidence, at the root and where a runtime stands beside other parts.
+_OWN: Final = re.compile(r"(?:wattswarm/)?evidence/(?:sha256:)?([0-9a-f]{64})")
 _LATE: Final = Fetched(cause=Cause.EVIDENCE_TIMED_OUT, detail="the time for it ran out")
 
 
@@ -131,7 +133,7 @@ class Fetcher:
 
     Args:
         settings: What may be fetched.
-        threads: Where the waiting is done.
+        threads: Where our own evidence is read; servers are waited for in others.
         own: Our own evidence, read without a network.
         resolve: What a host and port lead to, in place of the system's answer.
 
@@ -153,6 +155,8 @@ class Fetcher:
         self._base = None if settings.public_url is None else place_of(settings.public_url)
         self._downloader = _downloader(settings, resolve) if settings.hosts else None
         self._in_all = asyncio.Semaphore(AT_ONCE_IN_ALL)
+        # Apart, so that a stranger's slow server holds up nothing but other strangers.
+        self._waiting = ThreadPoolExecutor(AT_ONCE_IN_ALL, "signoff-fetch")
 
     async def fetch_all(self, references: Sequence[Reference]) -> dict[Reference, Fetched]:
         """
@@ -169,6 +173,10 @@ class Fetcher:
         if jobs:
             await self._fetch(jobs, found)
         return {reference: found.get(reference, _LATE) for reference in references}
+
+    def close(self) -> None:
+        """Begin nothing more; what is under way ends by its deadline."""
+        self._waiting.shutdown(wait=False, cancel_futures=True)
 
     def _jobs(
         self, references: Sequence[Reference], found: dict[Reference, Fetched]
@@ -228,8 +236,9 @@ class Fetcher:
         self, job: _Job, at_once: asyncio.Semaphore, ends: float
     ) -> dict[Reference, Fetched]:
         async with at_once, self._in_all:
+            threads = self._waiting if job.own is None else self._threads
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._threads, self._settled, job, ends)
+            return await loop.run_in_executor(threads, self._settled, job, ends)
 
     def _settled(self, job: _Job, ends: float) -> dict[Reference, Fetched]:
         """What came of each reference of a job, in a thread that may wait."""
@@ -251,12 +260,11 @@ class Fetcher:
 
     def _read(self, below: str) -> Fetched:
         """Our own evidence at a path below our URL, without a network."""
-        name = below.removeprefix(OWN_PATH).removeprefix("sha256:")
-        digest = f"sha256:{name}"
-        if self._own is None or not below.startswith(OWN_PATH) or not is_digest(digest):
+        named = _OWN.fullmatch(below)
+        if self._own is None or named is None:
             return Fetched(cause=Cause.EVIDENCE_MISSING, detail="nothing of ours is there")
         try:
-            return Fetched(data=self._own.read(digest))
+            return Fetched(data=self._own.read(f"sha256:{named[1]}"))
         except EvidenceMissing:
             return Fetched(cause=Cause.EVIDENCE_MISSING, detail="nothing of ours is there")
         except EvidenceCorrupt:
