@@ -26,9 +26,8 @@ BACKLOG_BYTES: Final = 8 * 1024 * 1024
 # What a pipe takes in one piece, so that the lines of several workers stay whole.
 PIECE_BYTES: Final = select.PIPE_BUF
 END_WAIT_S: Final = 2.0
-OWN: Final = frozenset(
-    {"time", "level", "event", "worker", "id", "method", "route", "status", "ms", "insecure"}
-)
+OWN: Final = frozenset({"time", "level", "event", "worker", "insecure"})
+OWN_OF_REQUESTS: Final = OWN | {"id", "method", "route", "status", "ms"}
 
 # When it ended, its id, method, route, status, seconds and the notes of its handlers.
 Answered = tuple[float, str, str, str, int, float, Mapping[str, object]]
@@ -63,7 +62,7 @@ class AccessLog:
     def say(self, event: str, level: str = "info", **facts: object) -> None:
         """A line about the server itself, or about something in it; never a payload."""
         stamp = self._time(time.time())
-        told = _told(facts)
+        told = _told(facts, OWN)
         line = f'{{"time":"{stamp}","level":"{level}","event":{_text(event)}{told}{self._tail}'
         self._writer.write(line.encode())
 
@@ -75,7 +74,7 @@ class AccessLog:
             middle = self._middles.get((method, route, status))
             if middle is None:
                 middle = self._middle(method, route, status)
-            told = _told(notes) if notes else ""
+            told = _told(notes, OWN_OF_REQUESTS) if notes else ""
             lines.append(
                 f'{{"time":"{self._time(ended + offset)}",{middle},"id":"{id_}",'
                 f'"ms":{seconds * 1000.0:.3f}{told}{self._tail}'
@@ -176,8 +175,9 @@ def _level(route: str, status: int) -> str:
     return "warning" if status >= 400 else "info"
 
 
-def _told(facts: Mapping[str, object]) -> str:
-    told = {name: fact for name, fact in facts.items() if name not in OWN}
+def _told(facts: Mapping[str, object], own: frozenset[str]) -> str:
+    """Members to append; names that a line has anyway are not taken from elsewhere."""
+    told = {name: fact for name, fact in facts.items() if name not in own}
     try:
         return "," + _encode(told).decode()[1:-1] if told else ""
     except (TypeError, ValueError, RecursionError):  # a line must not cost the others

@@ -81,6 +81,7 @@ class Incoming:
         "_shared",
         "_silent",
         "_size",
+        "_staying",
         "_stream",
         "_url",
         "deaf",
@@ -94,6 +95,7 @@ class Incoming:
         self._parser = HttpRequestParser(self)
         self._raw: bytes | None = None
         self._silent = 0
+        self._staying = False
         self._stream: StreamBody | None = None
         self._head: Head | None = None
         self._reset()
@@ -112,9 +114,8 @@ class Incoming:
                 self._parser.feed_data(data)
                 break
             except HttpParserUpgrade as upgrade:
-                # No other protocol is spoken, so what follows is the next request.
-                self._parser = HttpRequestParser(self)
                 data, self._raw = data[upgrade.args[0] :], None
+                self._stay()
             except HttpParserCallbackError as exc:
                 self._shared.worker.log("failed", "error", error=type(exc.__context__).__name__)
                 self._break(internal())
@@ -142,6 +143,8 @@ class Incoming:
 
     def on_message_begin(self) -> None:
         """The first byte of a request came."""
+        if self._staying:
+            return
         self.receiving = Receiving.HEAD
         self.since = monotonic()
         self._reset()
@@ -152,7 +155,7 @@ class Incoming:
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """A header came; one after the body changes nothing."""
-        if self.receiving != Receiving.HEAD:
+        if self.receiving != Receiving.HEAD or self._staying:
             return
         self._head_size += len(name) + len(value) + 4
         name = name.lower()
@@ -162,7 +165,8 @@ class Incoming:
 
     def on_headers_complete(self) -> None:
         """A head came, which decides what becomes of the body."""
-        if self.deaf:
+        if self.deaf or self._staying:
+            self._staying = False
             return
         self.receiving = Receiving.BODY
         self.since = monotonic()
@@ -199,6 +203,8 @@ class Incoming:
 
     def on_message_complete(self) -> None:
         """A request came in full."""
+        if self._parser.should_upgrade():
+            return
         self.receiving = Receiving.NOTHING
         self._silent = 0
         head = self._head
@@ -212,6 +218,22 @@ class Incoming:
         elif not self._discarding:
             parts = self._parts
             self._listener.on_request(head, parts[0] if len(parts) == 1 else b"".join(parts))
+
+    def _stay(self) -> None:
+        """
+        Read on as if no other protocol had been asked for, because none is spoken here.
+
+        The parser takes the body for that other protocol; a new one is told how long it is.
+        """
+        head = self._head
+        if head is None or self.deaf:
+            return
+        length = b"Transfer-Encoding: chunked"
+        if head.length >= 0:
+            length = b"Content-Length: %d" % head.length
+        self._parser = HttpRequestParser(self)
+        self._staying = True
+        self._parser.feed_data(b"POST / HTTP/1.1\r\n%b\r\n\r\n" % length)
 
     def _judged(self) -> Head:
         parser = self._parser

@@ -31,6 +31,8 @@ __all__ = ["Connection"]
 LINGER_S: Final = 2.0
 # Larger bodies are not copied behind their heads.
 MAX_JOINED: Final = 64 * 1024
+# A stream that writes this much lets everything else run before it goes on.
+MAX_UNYIELDED: Final = 64 * 1024
 
 
 class _State(IntEnum):
@@ -64,6 +66,7 @@ class Connection(asyncio.Protocol):
         "_takers",
         "_transport",
         "_unsent",
+        "_unyielded",
     )
 
     def __init__(self, shared: Shared) -> None:
@@ -76,7 +79,7 @@ class Connection(asyncio.Protocol):
         self._body: StreamBody | None = None
         self._takers: list[asyncio.Future[None]] = []
         self._since = self._closing_since = 0.0
-        self._unsent = 0
+        self._unsent = self._unyielded = 0
         self._peer = ""
 
     # What the transport calls.
@@ -144,6 +147,8 @@ class Connection(asyncio.Protocol):
         if self._state == BLOCKED:
             self._state = QUIET
             self._go_on()
+        else:
+            self.regulate()
 
     # What the incoming side calls.
 
@@ -202,17 +207,21 @@ class Connection(asyncio.Protocol):
 
     def send(self, data: bytes) -> None:
         """Send bytes as they are."""
+        self._unyielded += len(data)
         if not self._gone:
             self._transport.write(data)
 
     async def drained(self) -> None:
-        """Return when the client has kept up."""
-        if self._gone:
-            raise ConnectionResetError("the client is gone")
-        if self._blocked:
+        """Return when the client has kept up, and the others have had their turn."""
+        if self._unyielded >= MAX_UNYIELDED:
+            self._unyielded = 0
+            await asyncio.sleep(0)
+        if self._blocked and not self._gone:
             taker = self._shared.loop.create_future()
             self._takers.append(taker)
             await taker
+        if self._gone:
+            raise ConnectionResetError("the client is gone")
 
     def released(self, *, reusable: bool) -> None:
         """Be done with an answer that took its time."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from signoff.service.auth import check_bind
 from signoff.service.listening import close_listener, listener_of, url_of
 from signoff.service.metrics import Board
@@ -35,9 +37,11 @@ def serve(make_parts: MakeParts, settings: Settings, *, ready: Callable[[str], N
     need_parser()
     listener = listener_of(settings)
     url = url_of(listener)
+    # Parts that name this server are made before it is ready, and know where it is then.
+    found = settings if settings.public_url else replace(settings, public_url=url)
     post = Post(
         index=0,
-        settings=settings,
+        settings=found,
         listener=listener,
         board=Board(settings.workers),
         make_parts=make_parts,
