@@ -185,6 +185,8 @@ def test_line_says_where_it_serves() -> None:
         (["--wattswarm", "--evidence-net", "10.0.0.1/8"], "10.0.0.0/8"),
         (["--wattswarm", "--executor", "perl:x"], "must begin with call:, cmd: or openai:"),
         (["--wattswarm", "--evidence", "maybe"], "--evidence"),
+        (["--wattswarm", "--listen", "unix:s"], "on a unix socket needs --public-url"),
+        (["--wattswarm", "--public-url", "nonsense"], "public URL"),
     ],
 )
 def test_bad_option_is_one_sentence(

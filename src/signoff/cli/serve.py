@@ -58,7 +58,7 @@ def command(
     """
     registry, limits = choice.registry(), choice.limits()
     ledger = _ledger_of(serving.ledger)
-    options = runtime.options(serving.public_url) if runtime.wattswarm else None
+    options = _options_of(runtime, serving)
     with _state(serving.state_dir) as folder:
         settings = serving.settings(folder)
 
@@ -69,15 +69,32 @@ def command(
                 NativePart(worker, registry=registry, folder=folder, limits=limits, ledger=ledger)
             ]
             if options is not None:
-                from signoff.service.wattswarm.part import WattSwarmPart  # likewise
+                from signoff.service.wattswarm.part import WattswarmPart  # likewise
 
-                parts.append(WattSwarmPart(worker, options=options, folder=folder, ledger=ledger))
+                url = worker.settings.public_url
+                parts.append(
+                    WattswarmPart(
+                        worker, options=options, folder=folder, public_url=url, ledger=ledger
+                    )
+                )
             return parts
 
         def ready(url: str) -> None:
             _tell(terminal, {"url": url, **_facts(runtime)}, as_json=as_json)
 
         return _served(make_parts, settings, ready)
+
+
+def _options_of(runtime: Runtime, serving: Serving) -> Any:
+    """What the runtime is told; None where it is not served."""
+    if not runtime.wattswarm:
+        return None
+    if serving.listen.startswith("unix:") and serving.public_url is None:
+        raise Refusal(
+            "--wattswarm on a unix socket needs --public-url, under which evidence is found",
+            next_step="name the URL of whatever passes requests on to the socket",
+        )
+    return runtime.options(serving.public_url)
 
 
 def _served(make_parts: Any, settings: Any, ready: Callable[[str], None]) -> int:
@@ -88,7 +105,7 @@ def _served(make_parts: Any, settings: Any, ready: Callable[[str], None]) -> int
         return serve(make_parts, settings, ready=ready)
     except NotInstalled as exc:
         raise Refusal(str(exc)) from exc
-    except CannotServe as exc:
+    except (CannotServe, DatabaseUnusable, LedgerCorrupt, OSError) as exc:
         raise Refusal(str(exc), next_step="signoff serve --help shows the options") from exc
 
 

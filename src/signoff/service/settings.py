@@ -36,7 +36,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         restarts: Workers that may die within a minute before the server gives up.
         tokens: Any of them will do; none asked for where there are none.
         insecure: Other machines may connect although no token is asked for.
-        public_url: How others reach this server; None where they need not.
+        public_url: How others reach this server; None for where it listens.
         state_dir: What must outlast a process; None for nothing.
         log: One line of JSON per request on stderr.
         tracing: Spans by OpenTelemetry, as its environment variables say.
