@@ -264,3 +264,28 @@ def test_module_that_takes_long_to_import_is_imported_on_after_the_call(tmp_path
 
     assert 1 == made.run({}, LONG_S).output
     made.close()
+
+
+FORKING = """
+import os, sys
+from pathlib import Path
+from signoff.executors.function import FunctionExecutor
+made = FunctionExecutor("tests.executor_functions:process", folder=Path(sys.argv[1]))
+made.prepare()
+first = made.run({}, 30.0).output
+child = os.fork()
+if not child:
+    own = made.run({}, 30.0).output
+    made.close()
+    os._exit(0 if own != first else 1)
+_, status = os.waitpid(child, 0)
+print(os.waitstatus_to_exitcode(status), made.run({}, 30.0).output == first)
+made.close()
+"""
+
+
+def test_fork_has_workers_of_its_own_and_leaves_those_of_its_parent_alone() -> None:
+    argv = [sys.executable, "-c", FORKING, str(ROOT)]
+    done = subprocess.run(argv, env=environment(), check=True, timeout=90, stdout=subprocess.PIPE)
+
+    assert b"0 True\n" == done.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from pathlib import Path
 from threading import BoundedSemaphore, Lock
@@ -56,11 +57,9 @@ class FunctionExecutor:
         self.name = f"call:{reference}"
         self._form = form
         self._started_as = (reference, said, str((folder or Path.cwd()).resolve()))
-        self._permits = BoundedSemaphore(max_workers)
-        self._lock = Lock()
-        self._idle = deque[Worker]()
-        self._busy = set[Worker]()
-        self._closed = False
+        self._max_workers = max_workers
+        self._forked = Lock()
+        self._begin()
 
     def prepare(self) -> None:
         """
@@ -69,6 +68,7 @@ class FunctionExecutor:
         Raises:
             ExecutorFailed: It cannot be imported or called, or that takes a minute.
         """
+        self._require_own_process()
         worker = self._taken()
         try:
             worker.require_ready(monotonic() + START_LIMIT_S)
@@ -90,6 +90,7 @@ class FunctionExecutor:
             ExecutorOutputInvalid: What it returned is no reply.
         """
         until = monotonic() + deadline_s
+        self._require_own_process()
         if not self._permits.acquire(timeout=max(deadline_s, 0)):
             raise ExecutorTimedOut(self.name, deadline_s)
         try:
@@ -99,6 +100,7 @@ class FunctionExecutor:
 
     def close(self) -> None:
         """Kill the workers; calls that wait for one fail."""
+        self._require_own_process()
         with self._lock:
             self._closed = True
             idle = [*self._idle]
@@ -107,6 +109,24 @@ class FunctionExecutor:
                 worker.let_go()
         for worker in idle:
             worker.stop()
+
+    def _begin(self) -> None:
+        self._process = os.getpid()
+        self._permits = BoundedSemaphore(self._max_workers)
+        self._lock = Lock()
+        self._idle = deque[Worker]()
+        self._busy = set[Worker]()
+        self._closed = False
+
+    def _require_own_process(self) -> None:
+        """The workers are those of this process: a fork has none, and leaves its parent's alone."""
+        with self._forked:
+            if self._process == os.getpid():
+                return
+            inherited = [*self._idle, *self._busy]
+            self._begin()
+            for worker in inherited:
+                worker.abandon()
 
     def _run(self, request: bytes, until: float, deadline_s: float) -> Executed:
         worker = self._taken()

@@ -152,6 +152,14 @@ class Worker:
         """End it with all that it started; nothing of that is left when this returns."""
         self.let_go()
         self._wait()
+        self._close()
+
+    def abandon(self) -> None:
+        """Let go of what a fork has of its parent's worker, which goes on."""
+        self.let_go()
+        self._close()
+
+    def _close(self) -> None:
         for handle in (self._to, self._from, self._printed):
             os.close(handle)
 

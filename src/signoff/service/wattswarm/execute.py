@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from typing import Final, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from signoff.dialects.wattswarm.execution import (
     Proposal,
@@ -95,6 +95,7 @@ class Proposer(Struct, frozen=True, kw_only=True):
         timeout_s: What an executor may take at most.
         log: Writes a line that is about no request: event, level, facts.
         clock: Seconds since 1970.
+        jobs: Runs at the same time; others wait, so that threads are left for other work.
     """
 
     capabilities: Capabilities
@@ -106,6 +107,7 @@ class Proposer(Struct, frozen=True, kw_only=True):
     timeout_s: float = TIMEOUT_S
     log: Log = lambda *_, **__: None
     clock: Callable[[], float] = time.time
+    jobs: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(JOBS))
 
     async def answer(self, request: Request) -> Response:
         """
@@ -128,15 +130,28 @@ class Proposer(Struct, frozen=True, kw_only=True):
         key = (call.task_id, call.execution_id, call.attempt_id)
 
         async def run() -> bytes:
-            loop = asyncio.get_running_loop()
-            run = _Run(self, executor, call, until, request.id)
-            return await loop.run_in_executor(self.threads, run.reply)
+            await self._admitted(until)
+            try:
+                loop = asyncio.get_running_loop()
+                run = _Run(self, executor, call, until, request.id)
+                return await loop.run_in_executor(self.threads, run.reply)
+            finally:
+                self.jobs.release()
 
         answered = await self.executions.answer(
             ("execute", *key), request_digest(call), run, patience_s=self.timeout_s + GRACE_S
         )
         request.notes["outcome"] = "repeated" if answered.again else "proposed"
         return Response(200, answered.body)
+
+    async def _admitted(self, until: float) -> None:
+        """Returns when it is this run's turn."""
+        try:
+            async with asyncio.timeout(until - time.monotonic()):
+                await self.jobs.acquire()
+        except TimeoutError:
+            told = "timed out before the executor was free"
+            raise Problem(504, "executor_timeout", told) from None
 
     def _require_able(self, call: ExecuteRequest) -> Executor:
         if call.profile not in self.capabilities.profiles:
