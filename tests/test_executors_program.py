@@ -195,3 +195,17 @@ def test_readable_folders_may_be_read(tmp_path: Path) -> None:
 def test_lines_without_a_program_are_refused(line: str) -> None:
     with pytest.raises(ValueError, match="a command must"):
         ProgramExecutor(line)
+
+
+def test_example_adds_and_gives_its_evidence() -> None:
+    folder = Path(__file__).resolve().parent.parent / "examples" / "wattswarm"
+    made = ProgramExecutor(f"{PYTHON} agent.py", folder=folder)
+    found = made.run({"inputs": {"prompt": "1, 2.50 and -0.25"}}, LONG_S)
+    with pytest.raises(ExecutorFailed, match="exit code 1") as failed:
+        made.run({"inputs": {"prompt": "nothing"}}, LONG_S)
+    made.close()
+
+    assert isinstance(found.output, dict)
+    assert "3.25" == found.output["answer"]
+    assert [b"number\n1\n2.50\n-0.25"] == [item.data for item in found.evidence]
+    assert b"no numbers" in failed.value.log
