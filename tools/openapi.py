@@ -230,7 +230,7 @@ def _post_batch() -> Schema:
             "required": True,
             "content": {
                 "application/x-ndjson": {
-                    "schema": {"type": "string", "description": "One `BatchLine` in each line."}
+                    "schema": {"description": "One `BatchLine` in each line."}
                 }
             },
         },

@@ -88,7 +88,9 @@ def admit(document: JSON, registry: Registry, *, source: Document | None = None)
         named = {fault.where for fault in faults}
         faults += (fault for fault in exc.faults if fault.where not in named)
     if locked is None or faults:
-        faults = [replace(fault, where=prefix + fault.where) for fault in faults]
+        faults = [
+            replace(fault, where=prefix + fault.where) for fault in sorted(faults, key=_position)
+        ]
         raise _problem(faults if source is None else [*map(source.placed, faults)])
     return Admitted(locked=locked, was_locked=bool(prefix))
 
@@ -103,6 +105,12 @@ def _not_served(contract: Any) -> Iterator[Fault]:
                 "which no contract from the network may"
             )
             yield Fault(f"/criteria/{index}/verifier", message)
+
+
+def _position(fault: Fault) -> int:
+    """The number of the criterion that a fault is in; faults of the contract itself come first."""
+    tokens = fault.where.split("/")
+    return int(tokens[2]) if len(tokens) > 2 and tokens[2].isdigit() else -1
 
 
 def _problem(faults: list[Fault]) -> Problem:
