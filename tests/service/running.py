@@ -84,9 +84,12 @@ class Running:
         ]
         for reader in self._readers:
             reader.start()
-        found = _URL.search(
-            self.line(lambda line: _URL.search(line) is not None and "{" not in line)
-        )
+        try:
+            said = self.line(lambda line: _is_ready(line) is not None)
+        except AssertionError:
+            self.__exit__()
+            raise
+        found = _is_ready(said)
         assert found is not None
         self.url, self.host = found[0], (found["host"] or found["path"] or "").strip("[]")
         self.port = int(found["port"] or 0)
@@ -183,6 +186,11 @@ class Running:
             self._ended += 1
             self._more.notify_all()
         stream.close()
+
+
+def _is_ready(line: str) -> re.Match[str] | None:
+    """Where a server says that it listens; a log line or a complaint does not say it."""
+    return None if "{" in line or "cannot" in line else _URL.search(line)
 
 
 def ask(

@@ -18,6 +18,7 @@ from typing import Any, Final, cast
 from signoff.service.head import Head
 from signoff.service.incoming import Incoming, Receiving
 from signoff.service.message import Problem, Request, Response
+from signoff.service.outgoing import Outgoing
 from signoff.service.reply import CONTINUE
 from signoff.service.routing import unknown
 from signoff.service.shared import Shared
@@ -29,10 +30,6 @@ __all__ = ["Connection"]
 # How long a closing connection takes in what the client still sends, so that the client
 # gets to read the last reply: closed at once, the system would throw that away.
 LINGER_S: Final = 2.0
-# Larger bodies are not copied behind their heads.
-MAX_JOINED: Final = 64 * 1024
-# A stream that writes this much lets everything else run before it goes on.
-MAX_UNYIELDED: Final = 64 * 1024
 
 
 class _State(IntEnum):
@@ -50,12 +47,12 @@ class Connection(asyncio.Protocol):
     """One client."""
 
     __slots__ = (
-        "_blocked",
         "_body",
         "_closing_since",
         "_gone",
         "_half_closed",
         "_incoming",
+        "_outgoing",
         "_owes_leave",
         "_paused",
         "_peer",
@@ -63,10 +60,7 @@ class Connection(asyncio.Protocol):
         "_shared",
         "_since",
         "_state",
-        "_takers",
         "_transport",
-        "_unsent",
-        "_unyielded",
     )
 
     def __init__(self, shared: Shared) -> None:
@@ -74,12 +68,10 @@ class Connection(asyncio.Protocol):
         self._incoming = Incoming(shared, self)
         self._pending: deque[tuple[Head, bytes | StreamBody | None]] = deque()
         self._state: int = QUIET
-        self._blocked = self._paused = self._gone = self._half_closed = False
+        self._paused = self._gone = self._half_closed = False
         self._owes_leave = False
         self._body: StreamBody | None = None
-        self._takers: list[asyncio.Future[None]] = []
         self._since = self._closing_since = 0.0
-        self._unsent = self._unyielded = 0
         self._peer = ""
 
     # What the transport calls.
@@ -87,6 +79,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin."""
         self._transport = cast("asyncio.Transport", transport)
+        self._outgoing = Outgoing(self._transport)
         self._since = monotonic()
         name = transport.get_extra_info("peername")
         self._peer = str(name[0]) if isinstance(name, tuple) and name else ""
@@ -123,27 +116,18 @@ class Connection(asyncio.Protocol):
         self._pending.clear()
         self._incoming.lose()
         self._shared.connections.discard(self)
-        for taker in self._takers:
-            if not taker.done():
-                taker.set_exception(ConnectionResetError("the client is gone"))
-        self._takers.clear()
+        self._outgoing.lose()
 
     def pause_writing(self) -> None:
         """Hold back: the client does not take what was sent."""
-        self._blocked = True
-        self._since = monotonic()
-        self._unsent = self._transport.get_write_buffer_size()
+        self._outgoing.block()
         if self._state == QUIET:
             self._state = BLOCKED
         self.regulate()
 
     def resume_writing(self) -> None:
         """Go on: the client has kept up."""
-        self._blocked = False
-        for taker in self._takers:
-            if not taker.done():
-                taker.set_result(None)
-        self._takers.clear()
+        self._outgoing.unblock()
         if self._state == BLOCKED:
             self._state = QUIET
             self._go_on()
@@ -186,11 +170,12 @@ class Connection(asyncio.Protocol):
 
     def sweep(self, now: float) -> None:
         """Keep the time limits."""
-        if self._state == CLOSING:
+        watched = self._state == CLOSING or self._outgoing.blocked
+        if watched and self._outgoing.stuck(now, self._shared.settings.write_timeout_s):
+            self._transport.abort()
+        elif self._state == CLOSING:
             self._sweep_closing(now)
-        elif self._blocked:
-            self._sweep_unsent(now)
-        elif not self._paused:
+        elif not (self._paused or self._outgoing.blocked):
             self._sweep_incoming(now)
 
     def drain(self) -> None:
@@ -207,28 +192,18 @@ class Connection(asyncio.Protocol):
 
     def send(self, data: bytes) -> None:
         """Send bytes as they are."""
-        self._unyielded += len(data)
-        if not self._gone:
-            self._transport.write(data)
+        self._outgoing.send(data)
 
     async def drained(self) -> None:
-        """Return when the client has kept up, and the others have had their turn."""
-        if self._unyielded >= MAX_UNYIELDED:
-            self._unyielded = 0
-            await asyncio.sleep(0)
-        if self._blocked and not self._gone:
-            taker = self._shared.loop.create_future()
-            self._takers.append(taker)
-            await taker
-        if self._gone:
-            raise ConnectionResetError("the client is gone")
+        """Return when the client has kept up."""
+        await self._outgoing.drained()
 
     def released(self, *, reusable: bool) -> None:
         """Be done with an answer that took its time."""
         self._body = None
         if self._state != BUSY:
             return
-        self._state = BLOCKED if self._blocked else QUIET
+        self._state = BLOCKED if self._outgoing.blocked else QUIET
         self._since = monotonic()
         if reusable:
             self._go_on()
@@ -238,7 +213,7 @@ class Connection(asyncio.Protocol):
     def regulate(self) -> None:
         """Stop or go on reading, as there is room for more."""
         full = self._body is not None and self._body.full
-        pause = (self._blocked or bool(self._pending) or full) and self._state != CLOSING
+        pause = (self._outgoing.blocked or bool(self._pending) or full) and self._state != CLOSING
         if pause == self._paused or self._gone:
             return
         self._paused = pause
@@ -259,12 +234,7 @@ class Connection(asyncio.Protocol):
             request.notes["client"] = "gone"
         else:
             start = shared.reply_heads.of(response, request.id, now, close=last)
-            body = b"" if head.method == "HEAD" else response.body
-            if len(body) <= MAX_JOINED:
-                self._transport.write(start + body)
-            else:
-                self._transport.write(start)
-                self._transport.write(body)
+            self._outgoing.send_reply(start, b"" if head.method == "HEAD" else response.body)
         shared.note(
             (now, request.id, head.method, label, response.status, now - began, request.notes)
         )
@@ -376,7 +346,7 @@ class Connection(asyncio.Protocol):
             return
         self._state = CLOSING
         self._since = self._closing_since = monotonic()
-        self._unsent = self._transport.get_write_buffer_size()
+        self._outgoing.watch()
         self._pending.clear()
         self._incoming.deaf = True
         self.regulate()
@@ -387,19 +357,10 @@ class Connection(asyncio.Protocol):
         """Close as soon as everything is sent."""
         self._state = CLOSING
         self._since = self._closing_since = monotonic()
-        self._unsent = self._transport.get_write_buffer_size()
+        self._outgoing.watch()
         self._pending.clear()
         self._incoming.deaf = True
         self._transport.close()
-
-    def _sweep_unsent(self, now: float) -> bool:
-        """Whether something is left that the client has yet to take; cut where it takes nothing."""
-        unsent = self._transport.get_write_buffer_size()
-        if unsent < self._unsent:
-            self._unsent, self._since = unsent, now
-        elif unsent and now - self._since > self._shared.settings.write_timeout_s:
-            self._transport.abort()
-        return unsent > 0
 
     def _sweep_incoming(self, now: float) -> None:
         settings, incoming = self._shared.settings, self._incoming
@@ -415,8 +376,8 @@ class Connection(asyncio.Protocol):
             self._close()
 
     def _sweep_closing(self, now: float) -> None:
-        if self._sweep_unsent(now):
-            self._closing_since = now
+        if self._outgoing.unsent():
+            self._since = self._closing_since = now
         elif (
             now - self._since > LINGER_S
             or now - self._closing_since > self._shared.settings.body_timeout_s

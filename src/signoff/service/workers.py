@@ -71,7 +71,7 @@ class Crew:
         Keep all workers alive until a signal says to stop.
 
         Returns:
-            0 when everything was finished, 1 when it took too long.
+            The exit code: 0.
 
         Raises:
             CannotServe: Workers could not start, or died too often.
@@ -86,7 +86,7 @@ class Crew:
                 self._reap()
                 self._obey()
         finally:
-            self._kill(signal.SIGKILL)
+            self._end_all()
             signal.set_wakeup_fd(-1)
             for number, handler in before.items():
                 signal.signal(number, handler)
@@ -197,7 +197,7 @@ class Crew:
             if self._stopping is None:
                 self._stop()
             else:
-                self._kill(signal.SIGKILL)
+                self._end_all()
                 os._exit(128 + number)
 
     def _give_up(self, fault: str) -> None:
@@ -211,6 +211,12 @@ class Crew:
         # One that was just forked may not hear the signal yet; it sees its parent end.
         os.close(self._life[1])
         self._kill(signal.SIGTERM)
+
+    def _end_all(self) -> None:
+        self._kill(signal.SIGKILL)
+        for pid in self._pids:
+            os.waitpid(pid, 0)
+        self._pids.clear()
 
     def _kill(self, number: int) -> None:
         for pid in self._pids:
