@@ -17,7 +17,7 @@ import msgspec
 
 from signoff.canonical import require_json, sorted_encoding
 from signoff.errors import JSONError
-from signoff.jsonlimits import depth_within
+from signoff.jsonlimits import deepest, depth_within
 from signoff.jsonvalue import JSON, shown
 from signoff.strictjson import Limits
 from signoff.strictjson import loads as strictly
@@ -92,10 +92,12 @@ def loads_canonical(data: bytes, *, max_depth: int = MAX_DEPTH) -> tuple[JSON, b
 
 def canonical(value: JSON) -> bytes:
     """
-    The canonical bytes of a value; integers that the kernel does not have become doubles.
+    The canonical bytes of a JSON value; integers that the kernel does not have become doubles.
+
+    Of what is no JSON the answer may mean nothing: NaN becomes ``null``.
 
     Raises:
-        ValueError: The value is not JSON, or an integer is too large for a double.
+        ValueError: It was found not to be JSON, or an integer is too large for a double.
     """
     try:
         encoded = sorted_encoding(value)
@@ -135,12 +137,12 @@ def _shallow(data: bytes, max_depth: int) -> bool:
     if data.count(b"[") + data.count(b"{") <= max_depth:
         return True
     # What opens too many at once is refused for its beginning, whatever its size.
-    return depth_within(data[:_FEW], max_depth) and depth_within(data, max_depth)
+    return deepest(data[:_FEW]) <= max_depth and depth_within(data, max_depth)
 
 
 def _slowly(data: bytes, max_depth: int) -> tuple[JSON, bytes]:
     limits = Limits(max_depth=max_depth, max_digits=4_000)
-    if not depth_within(data[:_FEW], max_depth):
+    if deepest(data[:_FEW]) > max_depth:
         data = data[:_FEW].decode(errors="ignore").encode()  # the fault is in there already
     value = strictly(data, limits=limits)
     if b"-0" in data:

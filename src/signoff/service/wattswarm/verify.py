@@ -21,7 +21,7 @@ from msgspec import Struct
 from signoff.contract import lock
 from signoff.dialects.wattswarm.checks import registry
 from signoff.dialects.wattswarm.codes import Judged, codes_of, status_of
-from signoff.dialects.wattswarm.evidence import Fetched, Reference, reference_of
+from signoff.dialects.wattswarm.evidence import MAX_REFERENCES, Fetched, Reference, reference_of
 from signoff.dialects.wattswarm.facts import Facts
 from signoff.dialects.wattswarm.policies import CROSSCHECK, BindingInvalid, Form, bind
 from signoff.dialects.wattswarm.reply import Identity, Replying, Wording, checks_text
@@ -285,7 +285,7 @@ class Verifying:
         return await self._in_thread(lambda: self._last(case, facts, notes))
 
     async def _fetch(self, question: VerifyRequest) -> Mapping[Reference, Fetched]:
-        if self._fetcher is None:
+        if self._fetcher is None or len(question.evidence_refs) > MAX_REFERENCES:
             return {}
         return await self._fetcher.fetch_all([*map(reference_of, question.evidence_refs)])
 
