@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import subprocess
 import sys
@@ -134,6 +135,19 @@ def test_what_others_put_counts(tmp_path: Path) -> None:
     one.put(b"3")
     with pytest.raises(StoreFull):
         other.put(b"4")
+
+
+def test_who_puts_waits_for_who_is_putting(tmp_path: Path) -> None:
+    store = OwnEvidence(tmp_path)
+    store.put(b"1")
+    with ThreadPoolExecutor(1) as threads, (tmp_path / "evidence" / "used").open() as used:
+        fcntl.flock(used, fcntl.LOCK_EX)
+        putting = threads.submit(store.put, DATA)
+        with pytest.raises(TimeoutError):
+            putting.result(0.2)
+        fcntl.flock(used, fcntl.LOCK_UN)
+
+        assert digest_of(DATA) == putting.result(20).digest
 
 
 def test_processes_and_threads_that_put_at_once_stay_within_the_cap(tmp_path: Path) -> None:

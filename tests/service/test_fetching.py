@@ -326,7 +326,7 @@ def test_no_more_than_32_at_a_time_for_a_process() -> None:
 
 def most_at_a_time(*, requests: int, references: int, expected: int) -> int:
     """How many connections were open together; none is answered before so many are."""
-    lock, enough = threading.Lock(), threading.Event()
+    lock, enough, too_many = threading.Lock(), threading.Event(), threading.Event()
     now = most = 0
 
     def script(talk: Talk) -> None:
@@ -337,7 +337,10 @@ def most_at_a_time(*, requests: int, references: int, expected: int) -> int:
             most = max(most, now)
             if now >= expected:
                 enough.set()
+            if now > expected:
+                too_many.set()
         enough.wait(WAIT_S)
+        too_many.wait(0.3)
         with lock:
             now -= 1
         talk.send(OK)
