@@ -74,9 +74,8 @@ VERDICTS = ("schema_only", "schemas", "thresholds", "crosscheck", "peers", "inli
 @cases(*VERDICTS)
 def test_a_candidate_has_its_verdict(case: dict[str, Any]) -> None:
     """Acceptance rows 3, 5, 6, 7, 8, 9 and 11."""
-    said = {name: case[name] for name in ("policy", "params", "inline") if name in case}
-    if "schema" in case:
-        said["schema"] = case["schema"]
+    names = ("policy", "params", "inline", "schema")
+    said = {name: case[name] for name in names if name in case}
     for form in [case["form"]] if "form" in case else ["kernel", "doc"]:
         reply = asked(
             verifying(case.get("mode", "required")),

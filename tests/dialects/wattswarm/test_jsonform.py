@@ -15,6 +15,7 @@ from signoff.dialects.wattswarm.jsonform import (
     rounded,
 )
 from signoff.errors import JSONError
+from signoff.jsonvalue import JSON
 from tests.dialects.wattswarm.world import cases
 
 
@@ -118,7 +119,7 @@ def test_a_double_of_15_digits_and_a_small_exponent_is_safe(x: float, safe: bool
 
 
 def test_rounding_leaves_all_but_doubles_alone() -> None:
-    value = {"a": [0.1 + 0.2, 2**63, True, None, "0.30000000000000004"], "b": -0.0}
+    value: JSON = {"a": [0.1 + 0.2, 2**63, True, None, "0.30000000000000004"], "b": -0.0}
     assert canonical(rounded(value)) == (
         b'{"a":[0.3,9223372036854775808,true,null,"0.30000000000000004"],"b":-0.0}'
     )

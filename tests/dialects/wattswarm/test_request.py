@@ -180,7 +180,7 @@ def test_a_call_to_propose_is_read() -> None:
 
 
 def test_an_event_is_read() -> None:
-    event = {
+    event: dict[str, Any] = {
         "event_id": "1",
         "event_type": "dm_received",
         "source_kind": "topic_message",

@@ -7,7 +7,7 @@ repeat on its own copy is rejected.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from signoff.jsonvalue import JSON, json_type, shown
@@ -36,14 +36,10 @@ def compile_minimal(schema: JSON) -> Minimal:
     if not isinstance(schema, dict):
         told = f"output_schema must be object, got {json_type(schema)}"
         return lambda _: told
-    type_, required, properties = map(schema.get, ("type", "required", "properties"))
+    type_ = schema.get("type")
     types = TYPES.get(type_, _NONE) if isinstance(type_, str) else None
-    needed = [key for key in required if isinstance(key, str)] if _is_list(required) else None
-    members = [
-        (name, TYPES.get(below["type"], _NONE), below["type"])
-        for name, below in (properties.items() if isinstance(properties, dict) else ())
-        if isinstance(below, dict) and isinstance(below.get("type"), str)
-    ]
+    needed = _texts(schema.get("required"))
+    members = [*_members(schema.get("properties"))]
 
     def check(value: JSON) -> str | None:
         if types is not None and type(value) not in types:
@@ -62,5 +58,16 @@ def compile_minimal(schema: JSON) -> Minimal:
     return check
 
 
-def _is_list(value: JSON) -> bool:
-    return isinstance(value, list)
+def _texts(required: JSON) -> list[str] | None:
+    """The keys that must be there; None where nothing is required, not even an object."""
+    if not isinstance(required, list):
+        return None
+    return [key for key in required if isinstance(key, str)]
+
+
+def _members(properties: JSON) -> Iterator[tuple[str, tuple[type, ...], str]]:
+    """Each member whose schema names one type: its name, what it may be, and that in words."""
+    for name, below in properties.items() if isinstance(properties, dict) else ():
+        word = below.get("type") if isinstance(below, dict) else None
+        if isinstance(word, str):
+            yield name, TYPES.get(word, _NONE), word

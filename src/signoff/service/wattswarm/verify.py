@@ -334,7 +334,11 @@ def _passes(checks: Iterable[Check], subject: Subject) -> list[Finding] | None:
 
 def _filled(wording: Wording, facts: Facts, checks: str) -> Given:
     response = Response(200, wording.filled(facts, checks))
-    told = {"form": wording.form.value, "outcome": wording.status, "codes": wording.reason_codes}
+    told: dict[str, object] = {
+        "form": wording.form.value,
+        "outcome": wording.status,
+        "codes": wording.reason_codes,
+    }
     return Given(response, told)
 
 
