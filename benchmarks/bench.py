@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from typing import Final
 
+import msgspec
+
 from benchmarks import (
     checks,
     commands,
@@ -19,19 +21,19 @@ from benchmarks import (
     startup,
     suites,
 )
-from benchmarks.row import Pair, Row, Unavailable
+from benchmarks.row import Failed, Row, Sides, Unavailable
+from benchmarks.service import batch, verify
 from benchmarks.table import Outcome, document, heading, line, surroundings
-from benchmarks.timing import Effort, measure
+from benchmarks.timing import Effort
 
 __all__ = ["ROWS", "main"]
 
-ROWS: Final[dict[str, Row]] = {
-    row.name: row
-    for group in (checks, mindscript, schema, locking, parsing, ledger, startup, suites, commands)
-    for row in group.ROWS
-}
+GROUPS: Final = (
+    checks, mindscript, schema, locking, parsing, ledger, startup, suites, commands, verify, batch,
+)  # fmt: skip
+ROWS: Final[dict[str, Row]] = {row.name: row for group in GROUPS for row in group.ROWS}
 NORMAL: Final = Effort()
-QUICK: Final = Effort(rounds=5, batch_s=0.001, row_s=1.0)
+QUICK: Final = Effort(rounds=5, batch_s=0.001, row_s=1.0, load_rounds=3, load_s=1.0)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -42,7 +44,7 @@ def main(argv: Sequence[str]) -> int:
     unknown = [name for name in options.rows if not any(row.startswith(name) for row in ROWS)]
     if unknown:
         parser.error(f"no row is called {unknown[0]}; there are {', '.join(ROWS)}")
-    outcomes = _outcomes(rows, QUICK if options.quick else NORMAL)
+    outcomes = _outcomes(rows, _effort(options))
     if options.json:
         done = [*outcomes]
         print(document(done).decode())
@@ -58,7 +60,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("rows", nargs="*", metavar="ROW", help="a row, or what names begin with")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--quick", action="store_true", help="few short rounds, for a first look")
+    parser.add_argument("--seconds", type=float, metavar="S", help="of each round under load")
     return parser
+
+
+def _effort(options: argparse.Namespace) -> Effort:
+    effort = QUICK if options.quick else NORMAL
+    if options.seconds is None:
+        return effort
+    return msgspec.structs.replace(effort, load_s=options.seconds)
 
 
 def _outcomes(rows: Iterable[Row], effort: Effort) -> Iterator[Outcome]:
@@ -70,12 +80,16 @@ def _outcomes(rows: Iterable[Row], effort: Effort) -> Iterator[Outcome]:
             yield Outcome(row=row, note=f"not run: {exc}")
 
 
-def _outcome(row: Row, pair: Pair, effort: Effort) -> Outcome:
-    ours, theirs = pair.answers()
+def _outcome(row: Row, sides: Sides, effort: Effort) -> Outcome:
+    ours, theirs = sides.answers()
     if ours != theirs:
         return Outcome(row=row, note="the two sides do not answer the same", agreed=False)
-    note = "; ".join(filter(None, (row.note, pair.note)))
-    return Outcome(row=row, measured=measure(pair.ours, pair.peer, effort), note=note)
+    try:
+        measured = sides.measure(effort)
+    except Failed as exc:
+        return Outcome(row=row, note=str(exc), agreed=False)
+    note = "; ".join(filter(None, (row.note, measured.note, sides.note)))
+    return Outcome(row=row, measured=measured, note=note)
 
 
 def _printed(outcomes: Iterable[Outcome]) -> Iterator[Outcome]:

@@ -8,22 +8,54 @@ costs the others nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from msgspec import Struct
 
-from benchmarks.timing import Timed
+from benchmarks.timing import Effort, Measured, Timed, measure
 
-__all__ = ["Pair", "Row", "Unavailable"]
+__all__ = ["Failed", "Pair", "Row", "Sides", "Unavailable"]
 
 
 class Unavailable(Exception):
     """The row cannot be timed here; the message says why."""
 
 
+class Failed(Exception):
+    """A side did not do what was timed; the message says what it did."""
+
+
+class Sides(Protocol):
+    """Two sides that do the same work."""
+
+    @property
+    def answers(self) -> Callable[[], tuple[Any, Any]]:
+        """Gives what ours and the peer's make of the same things, to be compared."""
+        ...
+
+    @property
+    def note(self) -> str:
+        """What was found out while preparing, for the table."""
+        ...
+
+    @property
+    def close(self) -> Callable[[], object]:
+        """Ends what was started for the row."""
+        ...
+
+    def measure(self, effort: Effort) -> Measured:
+        """
+        Both in turns.
+
+        Raises:
+            Failed: A side did something else.
+        """
+        ...
+
+
 class Pair(Struct, frozen=True, kw_only=True):
     """
-    Two sides that do the same work.
+    Two sides that are called, and timed.
 
     Args:
         ours: Ours.
@@ -38,6 +70,10 @@ class Pair(Struct, frozen=True, kw_only=True):
     answers: Callable[[], tuple[Any, Any]]
     note: str = ""
     close: Callable[[], object] = lambda: None
+
+    def measure(self, effort: Effort) -> Measured:
+        """Both in turns."""
+        return measure(self.ours, self.peer, effort)
 
 
 class Row(Struct, frozen=True, kw_only=True):
@@ -56,6 +92,6 @@ class Row(Struct, frozen=True, kw_only=True):
     name: str
     ours: str
     peer: str
-    prepare: Callable[[], Pair]
+    prepare: Callable[[], Sides]
     aim: float | None = None
     note: str = ""

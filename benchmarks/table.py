@@ -18,7 +18,17 @@ from signoff import __version__
 
 __all__ = ["Outcome", "document", "heading", "line", "surroundings"]
 
-PACKAGES: Final = ("msgspec", "jsonschema-rs", "google-re2", "jsonschema", "orjson", "rfc8785")
+PACKAGES: Final = (
+    "msgspec",
+    "jsonschema-rs",
+    "google-re2",
+    "jsonschema",
+    "orjson",
+    "rfc8785",
+    "uvicorn",
+    "uvloop",
+    "httptools",
+)
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -59,7 +69,7 @@ def line(outcome: Outcome) -> str:
     """One row of the table."""
     row, measured = outcome.row, outcome.measured
     aim = "" if row.aim is None else f"<= {row.aim:g}"
-    about = "; ".join(filter(None, (f"{row.ours} / {row.peer}", outcome.note)))
+    about = "; ".join(filter(None, (f"{row.ours} / {row.peer}", _cpu(measured), outcome.note)))
     if measured is None:
         return _columns(row.name, "-", "-", "-", "-", aim, "", about)
     return _columns(
@@ -100,6 +110,12 @@ def _reached(aim: float | None, measured: Measured) -> str:
     if aim is None:
         return ""
     return "yes" if measured.ratio <= aim else "no"
+
+
+def _cpu(measured: Measured | None) -> str:
+    if measured is None or measured.cpu_ratio is None:
+        return ""
+    return f"processor time {_ratio(measured.cpu_ratio)} times the peer's"
 
 
 def _ratio(value: float) -> str:

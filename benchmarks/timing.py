@@ -32,11 +32,15 @@ class Effort(Struct, frozen=True, kw_only=True):
         rounds: Rounds for each row; one round is a batch of ours and one of the peer's.
         batch_s: Seconds that one batch takes at least; a single call may take longer.
         row_s: Seconds after which a row of slow calls gets no further round.
+        load_rounds: Rounds of a row that puts servers under load.
+        load_s: Seconds that each side of such a round takes.
     """
 
     rounds: int = 40
     batch_s: float = 0.005
     row_s: float = 6.0
+    load_rounds: int = 5
+    load_s: float = 10.0
 
 
 class Measured(Struct, frozen=True, kw_only=True):
@@ -50,6 +54,8 @@ class Measured(Struct, frozen=True, kw_only=True):
         low: Lower quartile of the ratios.
         high: Upper quartile of the ratios.
         rounds: Rounds that were timed.
+        cpu_ratio: The ratio of the processor times, where the times are those of a clock.
+        note: What else was seen.
     """
 
     ours_s: float
@@ -58,6 +64,8 @@ class Measured(Struct, frozen=True, kw_only=True):
     low: float
     high: float
     rounds: int
+    cpu_ratio: float | None = None
+    note: str = ""
 
 
 def calling(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import closing
+from typing import Any
 
 import msgspec
 import pytest
@@ -13,10 +15,18 @@ from benchmarks.samples import FIVE, bad_outputs, output
 from benchmarks.table import Outcome, document, heading, line, surroundings
 from benchmarks.timing import Effort, Measured, calling, measure, starting
 
-ONCE = Effort(rounds=2, batch_s=0, row_s=0)
+ONCE = Effort(rounds=2, batch_s=0, row_s=0, load_rounds=2, load_s=0.2)
+# Their peers are built, and fetched from where such things are kept.
+LONG = ("service-",)
 
 
-@pytest.mark.parametrize("row", bench.ROWS.values(), ids=bench.ROWS)
+def rows() -> Iterator[Any]:
+    for name, row in bench.ROWS.items():
+        marks = [pytest.mark.long] if name.startswith(LONG) else []
+        yield pytest.param(row, marks=marks, id=name)
+
+
+@pytest.mark.parametrize("row", rows())
 def test_both_sides_answer_the_same(row: Row) -> None:
     try:
         pair = row.prepare()
@@ -24,7 +34,7 @@ def test_both_sides_answer_the_same(row: Row) -> None:
         pytest.skip(str(exc))
     with closing(pair):
         ours, theirs = pair.answers()
-        measured = measure(pair.ours, pair.peer, ONCE)
+        measured = pair.measure(ONCE)
 
     assert theirs == ours
     assert ONCE.rounds == measured.rounds
@@ -42,6 +52,10 @@ def test_promised_ratios_are_the_aims() -> None:
         "ledger-one": 1.43,
         "ledger-64": 1.43,
         "ledger-64-steady": 1.43,
+        **{f"service-{size}-bare{x}": 1.67 for size in ("1k", "2.6k") for x in ("", "-x2")},
+        **{f"service-{size}-node{x}": 1 for size in ("1k", "2.6k") for x in ("", "-x2")},
+        **{f"service-{size}-axum{x}": 2 for size in ("1k", "2.6k") for x in ("", "-x2")},
+        "service-schemas": 2,
         "start-help": 6,
         "start-verify": 10,
         "tests-warm": 0.2,
