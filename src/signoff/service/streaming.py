@@ -59,6 +59,8 @@ class StreamExchange:
         self._request = request
         self._body = body
         self._status = 0
+        # What the client was told; it sends its next request where it was told nothing.
+        self._last = False
         self._began = monotonic()
         self._silent = head.method == "HEAD"
 
@@ -86,6 +88,7 @@ class StreamExchange:
         if self._status:
             raise RuntimeError("the reply was started before")
         self._status = status
+        self._last = not self._head.keep_alive or self._shared.draining
         head = self._shared.reply_heads.of_stream(
             Response(status, b"", media_type, headers),
             self._request.id,
@@ -102,10 +105,6 @@ class StreamExchange:
         if data and not self._silent:
             self._wire.send(chunk(data) if self._head.modern else data)
         await self._wire.drained()
-
-    @property
-    def _last(self) -> bool:
-        return not self._head.keep_alive or self._shared.draining
 
     def _finish(self) -> None:
         if not self._status:
