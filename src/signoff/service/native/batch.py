@@ -181,8 +181,7 @@ class _Job:
             # What most lines are: an output with an id or without, and nothing else.
             if type(value) is dict and "output" in value and len(value) == 1 + ("id" in value):
                 id_ = value.get("id")
-                named = type(id_) is str and 0 < len(id_) <= MAX_ID
-                if (named or id_ is None) and holds(
+                if (id_ is None or (type(id_) is str and 0 < len(id_) <= MAX_ID)) and holds(
                     Subject(output=value["output"], output_depth=depth)
                 ):
                     answers.append(Answer(line=number, id=id_, outcome=Outcome.PASSED))
