@@ -26,7 +26,7 @@ def rows() -> Iterator[Any]:
         yield pytest.param(row, marks=marks, id=name)
 
 
-@pytest.mark.parametrize("row", rows())
+@pytest.mark.parametrize("row", [*rows()])
 def test_both_sides_answer_the_same(row: Row) -> None:
     try:
         pair = row.prepare()
