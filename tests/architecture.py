@@ -163,6 +163,7 @@ LAZY = (
     "signoff.pixels",  # Pillow, the extra "image"
     "signoff.sandbox",  # sockets, processes and all that watches them
     "signoff.schema_engine",  # threads, processes and the survey of schemas
+    "signoff.service.download",  # signoff.exchange, where a host is allowed
     "signoff.document.tomlplaces",  # likewise
     "signoff.document.tomltext",  # tomllib
     "signoff.document.yamltext",  # ruamel.yaml
