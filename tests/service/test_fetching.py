@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import ssl
 import sys
 import threading
@@ -75,20 +74,17 @@ def test_bytes_of_any_number_are_had(data: bytes) -> None:
 @pytest.mark.parametrize(
     ("got", "expected"),
     [
-        (b'{"sum": 41}\n', r"the digest is sha256:[0-9a-f]{64}"),
+        (b'{"sum": 41}\n', "the bytes have another digest"),
         (DATA + b" ", "more than 12 bytes"),
         (DATA * 1000, "more than 12 bytes"),
-        (DATA[:-1], "11 bytes, expected 12"),
-        (b"", "0 bytes, expected 12"),
+        (DATA[:-1], "fewer than 12 bytes"),
+        (b"", "fewer than 12 bytes"),
     ],
     ids=["one bit changed", "one byte too long", "far too long", "one byte too short", "empty"],
 )
 def test_wrong_bytes_are_corrupt(got: bytes, expected: str) -> None:
     """Acceptance row 12."""
-    cause, detail = outcome(answering(message(got)))
-
-    assert CORRUPT == cause
-    assert re.fullmatch(expected, detail)
+    assert (CORRUPT, expected) == outcome(answering(message(got)))
 
 
 def test_nothing_is_read_beyond_one_byte_too_many() -> None:

@@ -294,13 +294,13 @@ def _fault(reference: Reference) -> Fetched | None:
 
 
 def _compared(reference: Reference, data: bytes, digest: str) -> Fetched:
-    """The bytes, if they are those that the reference names."""
+    """The bytes, if they are those that the reference names; of others nothing is told."""
     if len(data) > reference.size_bytes:
         return _corrupt(f"more than {reference.size_bytes} bytes")
     if len(data) < reference.size_bytes:
-        return _corrupt(f"{len(data)} bytes, expected {reference.size_bytes}")
+        return _corrupt(f"fewer than {reference.size_bytes} bytes")
     if digest != reference.digest:
-        return _corrupt(f"the digest is {digest}")
+        return _corrupt("the bytes have another digest")
     return Fetched(data=data)
 
 
