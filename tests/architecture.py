@@ -162,6 +162,7 @@ LAZY = (
     "signoff.exchange",  # sockets and h11, the extra "http"
     "signoff.pixels",  # Pillow, the extra "image"
     "signoff.sandbox",  # sockets, processes and all that watches them
+    "signoff.service.protocol",  # httptools, the extra "service"
     "signoff.schema_engine",  # threads, processes and the survey of schemas
     "signoff.service.download",  # signoff.exchange, where a host is allowed
     "signoff.document.tomlplaces",  # likewise

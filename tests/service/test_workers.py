@@ -59,7 +59,7 @@ def test_what_was_accepted_is_finished(workers: int) -> None:
         owner = server.logged(event="held", id="slow")["worker"]
         half = wires.enter_context(Wire(server))
         half.send(request(path="/echo", body=b"half")[:-2])
-        kept = []
+        kept: list[tuple[Wire, dict[str, int]]] = []
         while not any(told["index"] == owner for _, told in kept):
             wire = wires.enter_context(Wire(server))
             kept.append((wire, wire.send(request("GET", "/worker", b"")).reply().json))

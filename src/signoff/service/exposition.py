@@ -18,6 +18,8 @@ HELP: Final = {
     "signoff_http_connections": "Connections that are open.",
     "signoff_http_in_progress": "Requests that are being answered and were not answered at once.",
     "signoff_http_waiting": "Requests that wait for their turn.",
+    "signoff_verdicts": "Verdicts that were told, by what they came to.",
+    "signoff_contracts": "Contracts that were locked, by whether they were new.",
     "signoff_metrics_lost": "What was counted and found no room.",
 }
 

@@ -25,6 +25,7 @@ from signoff.service.metrics import Board, Metrics
 from signoff.service.routing import Router
 from signoff.service.settings import Settings
 from signoff.service.shared import Shared
+from signoff.service.tracing import Tracing, is_wanted, tracing_of
 from signoff.service.worker import Worker
 
 __all__ = ["MakeParts", "Post", "need_parser", "work"]
@@ -99,12 +100,14 @@ async def _work(post: Post, ready: Callable[[], None]) -> None:
         post.index, settings, loop=loop, threads=threads, metrics=metrics, access_log=log
     )
     started: list[Part] = []
+    tracing: Tracing | None = None
     journal = Journal(loop, metrics, log if settings.log else None)
     try:
         parts = post.make_parts(worker)
         router = Router(
             (route for part in parts for route in part.routes), max_body=settings.max_body
         )
+        tracing = _traced(router, worker)
         for part in parts:
             await part.start()
             started.append(part)
@@ -116,8 +119,31 @@ async def _work(post: Post, ready: Callable[[], None]) -> None:
                 await part.stop()
         journal.tell()
         worker.log("stopped")
+        if tracing is not None:
+            tracing.stop()
         threads.shutdown(wait=False, cancel_futures=True)
         writer.close()
+
+
+def _traced(router: Router, worker: Worker) -> Tracing | None:
+    """
+    Spans for every route, where somebody wants them.
+
+    Raises:
+        NotInstalled: The settings ask for spans, and OpenTelemetry is absent.
+    """
+    if not (worker.settings.tracing or is_wanted()):
+        return None
+    try:
+        tracing = tracing_of()
+    except NotInstalled as exc:
+        if worker.settings.tracing:
+            raise
+        worker.log("not_traced", "warning", why=str(exc))
+        return None
+    for route in router.routes():
+        tracing.trace(route)
+    return tracing
 
 
 async def _answer(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from signoff.service.message import (
     NO_PARAMS,
@@ -61,6 +61,11 @@ class Router:
         for methods in (*self._exact.values(), *(found for _, found in self._patterns.values())):
             if "GET" in methods:
                 methods.setdefault("HEAD", methods["GET"])
+
+    def routes(self) -> Iterator[BoundRoute]:
+        """Every route, once."""
+        for methods in (*self._exact.values(), *(found for _, found in self._patterns.values())):
+            yield from (route for method, route in methods.items() if method == route.method)
 
     def find(self, method: str, path: str) -> tuple[BoundRoute, Params]:
         """
