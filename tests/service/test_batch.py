@@ -220,6 +220,16 @@ def test_line_is_strict_json_or_an_error(native: Native, case: dict[str, Any]) -
 # -- checks that wait --
 
 
+def test_document_that_was_sent_along_is_no_kept_contract(native: Native) -> None:
+    body = {"contract": CONTRACT, "output": GOOD}
+    report = native.call("POST", "/v1/verify", body).json
+    for digest in (report["contract_digest"], f"document {report['contract_digest']}"):
+        with pytest.raises(Problem) as caught:
+            native.batch(f"contract={digest.replace(' ', '%20')}", [line(output=GOOD)])
+
+        assert 404 == caught.value.status
+
+
 def test_lines_that_wait_keep_their_order(tmp_path: Path) -> None:
     def check(subject: Subject) -> Finding:
         return passed("even") if subject.output % 2 == 0 else failed("odd")

@@ -205,6 +205,16 @@ def test_kept_contract_is_read_by_its_digest(native: Native) -> None:
     assert f'"{locked.json["digest"]}"' == found.headers["ETag"]
 
 
+def test_colon_of_a_digest_may_be_encoded(native: Native) -> None:
+    digest = native.locked()
+    found = [
+        native.call("GET", f"/v1/contracts/{digest.replace(':', code)}").status
+        for code in ("%3A", "%3a")
+    ]
+
+    assert [200, 200] == found
+
+
 @pytest.mark.parametrize(
     "digest",
     [

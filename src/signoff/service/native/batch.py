@@ -125,20 +125,18 @@ class Batch:
         await reply.write(bytes(told))
 
     async def _elsewhere(self, job: _Job, lines: list[Line], before: int) -> list[Answer]:
-        """The answers, from threads: one for all lines, or one a line where lines wait."""
+        """The answers, from threads: from one, or from several among whom lines are dealt out."""
         loop, threads = self._worker.loop, self._worker.threads
         if not job.waits:
             return await loop.run_in_executor(threads, job.answers, lines, before)
-        answers: list[Answer] = []
-        for some in _slices(lines, AT_A_TIME):
-            at = before + len(answers)
-            waiting = [
-                loop.run_in_executor(threads, job.answers, [line], at + index)
-                for index, line in enumerate(some)
-            ]
-            for found in await asyncio.gather(*waiting):
-                answers += found
-        return answers
+        count = min(AT_A_TIME, len(lines))
+        shares = await asyncio.gather(
+            *(
+                loop.run_in_executor(threads, job.share, lines, before, first, count)
+                for first in range(count)
+            )
+        )
+        return [shares[at % count][at // count] for at in range(len(lines))]
 
 
 class _Job:
@@ -188,6 +186,10 @@ class _Job:
                     continue
             answers.append(self._answer(value, number))
         return answers
+
+    def share(self, lines: list[Line], before: int, first: int, step: int) -> list[Answer]:
+        """The answers to every so many of the lines, from the first of them on."""
+        return [self._alone(lines[at], before + at + 1) for at in range(first, len(lines), step)]
 
     def _alone(self, line: Line, number: int) -> Answer:
         """The answer to a line that is read by itself."""

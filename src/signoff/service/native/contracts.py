@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final, cast
 
 from signoff.document import Document, Format, parse_document
@@ -29,6 +30,8 @@ FORMATS: Final = {
     "application/toml": "toml",
 }
 SOURCE: Final = "the body"
+_COLON: Final = re.compile("%3a", re.IGNORECASE)
+"""How some clients write the colon of a digest."""
 
 
 class Contracts:
@@ -55,7 +58,7 @@ class Contracts:
 
     async def get(self, request: Request) -> Response:
         """The lock file of a digest."""
-        digest = request.params["digest"]
+        digest = _COLON.sub(":", request.params["digest"])
         loop, threads = self._worker.loop, self._worker.threads
         locked = await loop.run_in_executor(threads, self._plans.kept, digest)
         etag = ("ETag", f'"{locked.digest}"')

@@ -21,6 +21,8 @@ __all__ = ["Plans"]
 MAX_PLANS: Final = 256
 MAX_BYTES: Final = 32 * 2**20
 
+Key = str | tuple[str, str]
+
 
 class Plans:
     """
@@ -34,7 +36,7 @@ class Plans:
     def __init__(self, store: ContractStore, judging: Judging) -> None:
         self._store = store
         self._judging = judging
-        self._known: OrderedDict[str, tuple[Judge, int]] = OrderedDict()
+        self._known: OrderedDict[Key, tuple[Judge, int]] = OrderedDict()
         self._bytes = 0
         self._lock = Lock()
 
@@ -43,8 +45,8 @@ class Plans:
         """What judges."""
         return self._judging.engine
 
-    def known(self, key: str) -> Judge | None:
-        """The judge of a digest that was asked for lately."""
+    def known(self, key: Key) -> Judge | None:
+        """The judge of a digest, or of a document, that was asked for lately."""
         with self._lock:
             found = self._known.get(key)
             if found is None:
@@ -83,7 +85,8 @@ class Plans:
         Raises:
             Problem: It cannot be locked.
         """
-        key = f"document {digest_bytes(canonical_bytes_unchecked(document))}"
+        # Not a digest by itself: a document is no contract that is kept, whatever it hashes to.
+        key = ("document", digest_bytes(canonical_bytes_unchecked(document)))
         found = self.known(key)
         if found is not None:
             return found
@@ -91,7 +94,7 @@ class Plans:
         weakened = () if admitted.was_locked else (LOCKED_AT_VERIFY,)
         return self._keep(key, admitted.locked, weakened)
 
-    def _keep(self, key: str, locked: LockedContract, weakened: tuple[str, ...]) -> Judge:
+    def _keep(self, key: Key, locked: LockedContract, weakened: tuple[str, ...]) -> Judge:
         judge = self._judging.judge_of(self.engine.prepare(locked), weakened=weakened)
         size = len(locked.canonical)
         with self._lock:
