@@ -190,6 +190,19 @@ def test_what_was_left_unfinished_is_removed_and_the_rest_counted_anew(tmp_path:
         store.put(b"3")
 
 
+@pytest.mark.parametrize("text", ["", "0", "x" * 32, "-" + "9" * 31, "0" * 33])
+def test_count_that_was_spoiled_is_made_anew(text: str, tmp_path: Path) -> None:
+    store = OwnEvidence(tmp_path, max_bytes=2 * BLOCK)
+    store.put(b"1")
+    used = tmp_path / "evidence" / "used"
+    used.write_text(text)
+    with pytest.raises(StoreFull):
+        store.put(b"2")
+    used.unlink()
+    with pytest.raises(StoreFull):
+        store.put(b"2")
+
+
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
 def test_full_disk_is_a_full_store(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

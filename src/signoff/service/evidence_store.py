@@ -36,6 +36,7 @@ MAX_MEDIA_TYPE: Final = 127
 BINARY: Final = "application/octet-stream"
 
 _BLOCK: Final = 4_096
+_DIGITS: Final = 32
 _TOKEN: Final = r"[A-Za-z0-9!#$&^_.+-]+"
 _MEDIA_TYPE: Final = re.compile(rf"{_TOKEN}/{_TOKEN}(?:; ?{_TOKEN}={_TOKEN})*")
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT)
@@ -164,7 +165,8 @@ class OwnEvidence:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
             with self._count:
-                if not self._is_counted:
+                # Anew when this process begins, and when somebody removed or spoiled the file.
+                if not (self._is_counted and _is_number(handle)):
                     _count(handle, self._measured())
                     self._is_counted = True
             yield handle
@@ -235,9 +237,15 @@ def _cost(size: int) -> int:
     return (-(-size // _BLOCK) + 1) * _BLOCK
 
 
+def _is_number(handle: int) -> bool:
+    text = os.pread(handle, _DIGITS + 1, 0)
+    return len(text) == _DIGITS and text.isdigit()
+
+
 def _used(handle: int) -> int:
-    return int(os.pread(handle, 32, 0) or b"0")
+    return int(os.pread(handle, _DIGITS, 0))
 
 
 def _count(handle: int, used: int) -> None:
-    os.pwrite(handle, b"%032d" % used, 0)
+    os.ftruncate(handle, _DIGITS)
+    os.pwrite(handle, b"%0*d" % (_DIGITS, used), 0)
