@@ -20,6 +20,7 @@ from signoff.errors import EvidenceCorrupt, EvidenceMissing, RunUnwritable, Stor
 from signoff.folder import Folder
 from signoff.service.evidence_store import OwnEvidence
 from signoff.service.fetching import MAX_REFERENCE_BYTES
+from tests.service.calls import call, code
 from tests.service.fetches import DATA, Watch, digest_of, fetch, reference
 from tests.service.running import ROOT, Running
 
@@ -390,3 +391,22 @@ def test_many_ask_at_once(running: Running, state: Path) -> None:
         replies = [*threads.map(lambda _: running.request("GET", f"/evidence/{digest}"), range(24))]
 
     assert {(200, large)} == {(reply.status, reply.body) for reply in replies}
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_full_store_refuses_to_propose_and_still_gives_out(workers: str, tmp_path: Path) -> None:
+    """Acceptance row 21: store full."""
+    options = ["--wattswarm", "--executor", "call:signoff.executors:echo", "--workers", workers]
+    with Running.signoff(*options, "--state-dir", str(tmp_path)) as server:
+        for number in range(4):
+            assert 200 == server.post("/execute", call({"prompt": str(number)})).status
+        kept = [*(tmp_path / "evidence" / "bytes").iterdir()]
+        with (tmp_path / "evidence" / "bytes" / ("f" * 64)).open("wb") as filling:
+            filling.truncate(2**30)
+        (tmp_path / "evidence" / "used").unlink()  # so that it is counted anew
+        refused = server.post("/execute", call({"prompt": "more"}))
+        given = [server.request("GET", f"/evidence/{file.name}") for file in kept]
+
+    assert (503, "store_full") == code(refused)
+    assert len(kept) >= 4
+    assert {200} == {reply.status for reply in given}
