@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from signoff.executors import ExecutorFailed
+from signoff.executors import PLAIN, ExecutorFailed, ExecutorOutputInvalid
 from signoff.executors.chat import ChatExecutor
 from signoff.executors.choosing import ExecutorSettings, executor_of
 from signoff.executors.function import FunctionExecutor
 from signoff.executors.program import ProgramExecutor
+from signoff.executors.reply import read_reply
 
 
 @pytest.mark.parametrize(
@@ -50,6 +51,15 @@ def test_texts_that_name_none_are_refused(text: str, told: str) -> None:
         executor_of(text)
 
     assert told in str(refused.value)
+
+
+def test_reply_of_more_than_a_mebibyte_is_not_even_read() -> None:
+    data = b'{"output":"' + b"x" * (2**20 - 13) + b'"}'
+
+    assert 2**20 == len(data)
+    assert "x" * (2**20 - 13) == read_reply("any", data, PLAIN).output
+    with pytest.raises(ExecutorOutputInvalid, match="more than 1048576 bytes"):
+        read_reply("any", data + b" ", PLAIN)
 
 
 def test_variable_of_a_program_must_have_a_value(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,6 +103,12 @@ def test_reply_that_repeats_the_key_is_refused(told: str, monkeypatch: pytest.Mo
     assert KEY not in str(refused.value)
 
 
+def test_what_repeats_the_key_is_refused_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHAT_KEY", KEY)
+    with pytest.raises(ExecutorOutputInvalid, match="repeats the key"):
+        asked(saying(f"no JSON with {KEY}".encode()), key_env="CHAT_KEY")
+
+
 @pytest.mark.parametrize(
     ("reply", "at"),
     [

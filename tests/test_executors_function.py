@@ -205,8 +205,11 @@ def test_calls_beyond_the_workers_wait_and_may_be_late(tmp_path: Path) -> None:
         calling.start()
         while not (tmp_path / "runs").exists():
             assert calling.is_alive()
+        begin = monotonic()
         with pytest.raises(ExecutorTimedOut):
             made.run(slow, 0.05)
+
+        assert calling.is_alive(), f"it waited {monotonic() - begin} s"
         calling.join()
 
     assert 1 == len((tmp_path / "runs").read_text().splitlines())
