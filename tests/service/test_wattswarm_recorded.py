@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from signoff.dialects.wattswarm.jsonform import canonical, loads
@@ -31,5 +30,6 @@ def test_a_node_names_the_output_as_we_do(case: dict[str, Any]) -> None:
 @cases("recorded")
 def test_a_node_writes_json_in_the_canonical_form_where_it_is_free(case: dict[str, Any]) -> None:
     body = case["body"]
-    for value in (loads(body.encode())["candidate"]["output"], json.loads(body)["output_schema"]):
+    read: Any = loads(body.encode())
+    for value in (read["candidate"]["output"], read["output_schema"]):
         assert canonical(value).decode() in body
