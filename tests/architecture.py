@@ -114,6 +114,8 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "dialects.scc",
         "dialects.forge.*",
         "dialects.forge",
+        "dialects.wattswarm.*",
+        "dialects.wattswarm",
         "dialects.*",
         "dialects",
     ),

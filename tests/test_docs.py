@@ -24,8 +24,9 @@ from tests.cli.streams import environment
 
 ROOT = Path(__file__).resolve().parent.parent
 SCC = ROOT / "docs" / "dialects" / "scc.md"
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), SCC]
-EXAMPLES = {SCC: ROOT / "examples" / "scc"}
+WATTSWARM = ROOT / "docs" / "dialects" / "wattswarm.md"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), SCC, WATTSWARM]
+EXAMPLES = {SCC: ROOT / "examples" / "scc", WATTSWARM: ROOT / "examples" / "wattswarm"}
 IDENTITY = {
     f"GIT_{who}_{what}": "a@example.org"
     for who in ("AUTHOR", "COMMITTER")

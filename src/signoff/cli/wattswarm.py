@@ -27,5 +27,6 @@ def command() -> None:
     """
     Compute what a WattSwarm node and its verifiers hash.
 
-    The runtime that a node calls is served by signoff serve --wattswarm.
+    Every command takes --help and --json.  The runtime that a node calls is served
+    by signoff serve --wattswarm.
     """
