@@ -20,8 +20,9 @@ from signoff.errors import EvidenceCorrupt, EvidenceMissing, RunUnwritable, Stor
 from signoff.folder import Folder
 from signoff.service.evidence_store import OwnEvidence
 from signoff.service.fetching import MAX_REFERENCE_BYTES
+from tests.servers import Server
 from tests.service.calls import call, code
-from tests.service.fetches import DATA, Watch, digest_of, fetch, reference
+from tests.service.fetches import DATA, Watch, allowed, at, digest_of, fetch, reference, silent
 from tests.service.running import ROOT, Running
 
 HEX = sha256(DATA).hexdigest()
@@ -278,6 +279,23 @@ def test_own_evidence_that_is_damaged_is_out_of_reach(tmp_path: Path) -> None:
     file_of(tmp_path).write_bytes(DATA[::-1])
 
     assert ["evidence_unreachable"] == own(tmp_path, f"/evidence/{HEX}")
+
+
+def test_own_evidence_does_not_wait_for_strangers(tmp_path: Path) -> None:
+    store = OwnEvidence(tmp_path)
+    store.put(DATA)
+    with Server(silent) as server:
+        refs = [reference(at(server, f"/{number}")) for number in range(20)]
+        found = fetch(
+            *refs,
+            reference(f"{URL}/evidence/{HEX}"),
+            own=store,
+            public_url=URL,
+            hosts=allowed(server),
+            total_s=0.5,
+        )
+
+    assert [*["evidence_timed_out"] * 20, "ok"] == found.causes
 
 
 def test_others_are_not_ourselves() -> None:

@@ -235,10 +235,11 @@ class Fetcher:
     async def _fetched(
         self, job: _Job, at_once: asyncio.Semaphore, ends: float
     ) -> dict[Reference, Fetched]:
+        loop = asyncio.get_running_loop()
+        if job.own is not None:  # which waits for nobody
+            return await loop.run_in_executor(self._threads, self._settled, job, ends)
         async with at_once, self._in_all:
-            threads = self._waiting if job.own is None else self._threads
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(threads, self._settled, job, ends)
+            return await loop.run_in_executor(self._waiting, self._settled, job, ends)
 
     def _settled(self, job: _Job, ends: float) -> dict[Reference, Fetched]:
         """What came of each reference of a job, in a thread that may wait."""
