@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from signoff.dialects.wattswarm.hashes import digest_of
 from signoff.dialects.wattswarm.jsonform import canonical, loads
 from signoff.dialects.wattswarm.request import read_verify
 from tests.dialects.wattswarm.world import asked, cases, verifying
@@ -23,7 +24,7 @@ def test_a_node_names_the_output_as_we_do(case: dict[str, Any]) -> None:
     request = read_verify(body)
     ref = request.output_ref
     checks = asked(verifying("advisory"), body)["signoff"]["checks"]
-    assert ref.size_bytes == len(request.canonical)
+    assert (ref.digest, ref.size_bytes) == (digest_of(request.canonical), len(request.canonical))
     assert {"output_ref": "pass"}.items() <= {one["id"]: one["status"] for one in checks}.items()
 
 
