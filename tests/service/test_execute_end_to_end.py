@@ -95,3 +95,10 @@ def test_without_an_executor_it_verifies_only(tmp_path: Path) -> None:
     with Running.signoff("--wattswarm", "--state-dir", str(tmp_path)) as running:
         assert (501, "no_executor") == code(executed(running, call({})))
         assert 404 == running.post("/agent-events", {}).status
+
+
+def test_large_call_is_read(tmp_path: Path) -> None:
+    with served("call", tmp_path) as running:
+        reply = executed(running, call({"prompt": "x" * 60_000, "more": [[]] * 300}, schema=SCHEMA))
+
+        assert 200 == reply.status, reply.body
