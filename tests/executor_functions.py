@@ -91,4 +91,6 @@ def acts(request: dict[str, Any]) -> Any:
     if "raises" in inputs:
         raise RuntimeError(inputs["raises"])
     time.sleep(inputs.get("takes_s", 0))
+    while "gate" in inputs and not Path(inputs["gate"]).exists():
+        time.sleep(0.01)
     return json.loads(json.dumps(inputs["reply"]).replace("LONG", "x" * inputs.get("long", 0)))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -297,6 +299,38 @@ def test_nothing_is_left_of_an_executor_when_the_server_is_stopped(tmp_path: Pat
                 assert running.process.poll() is None
         running.stop()
 
+    assert [] == left(marker)
+
+
+def parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def test_run_of_a_worker_that_was_killed_is_taken_over_and_leaves_nothing(tmp_path: Path) -> None:
+    marker, runs, gate = new_marker(), tmp_path / "runs", tmp_path / "gate"
+    inputs = {"file": str(runs), "marker": marker, "gate": str(gate), **replying("done")}
+    called = call(inputs)
+    with proposing(tmp_path / "state", ACTS, workers=2) as running:
+        body = json.dumps(called).encode()
+        with running.connect() as connection:
+            head = (
+                f"POST /execute HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
+                f"Content-Length: {len(body)}\r\n\r\n"
+            )
+            connection.sendall(head.encode() + body)
+            while not left(marker):
+                assert running.process.poll() is None
+            function = int(runs.read_text())
+            (sleeper,) = left(marker)
+            os.kill(parent(parent(function)), signal.SIGKILL)
+        gate.touch()
+        reply = executed(running, called)
+
+        assert 200 == reply.status
+        assert 2 == len(runs.read_text().splitlines())
+        until = monotonic() + 10
+        while sleeper in left(marker):
+            assert monotonic() < until
     assert [] == left(marker)
 
 
