@@ -13,6 +13,8 @@ import pytest
 
 from signoff._version import __version__
 from signoff.errors import NotInstalled
+from signoff.service.download import Downloader
+from signoff.service.evidence_url import place_of
 from signoff.service.fetching import (
     MAX_REFERENCE_BYTES,
     MAX_REFERENCES,
@@ -234,6 +236,26 @@ def test_look_ups_that_hang_do_not_pile_up() -> None:
 
     assert [TIMED_OUT] * 96 == causes
     assert 64 == len(calls)
+
+
+def test_look_up_that_cannot_begin_takes_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_thread(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    downloader = Downloader(resolve=lambda *_: [])
+    place = place_of("https://a.example/")
+
+    def details(count: int) -> set[str]:
+        found = [
+            downloader.download(place, max_bytes=1, named=False, seconds=0.2) for _ in range(count)
+        ]
+        return {one.detail for one in found}
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", no_thread)
+
+        assert {"the host cannot be looked up now"} == details(70)
+    assert {"the host has no address that may be connected to"} == details(1)
 
 
 # -- how many, how much --
@@ -504,6 +526,16 @@ def test_digest_that_can_never_match_is_not_fetched() -> None:
 
     assert [CORRUPT] * len(wrong) == found.causes
     assert [] == server.requests
+
+
+def test_fault_of_ours_is_no_answer_about_evidence() -> None:
+    class Broken:
+        def read(self, digest: str) -> bytes:
+            raise ZeroDivisionError
+
+    uri = f"https://a.example/evidence/{'0' * 64}"
+    with pytest.raises(ZeroDivisionError):
+        fetch(reference(uri), own=Broken(), public_url="https://a.example")
 
 
 def test_nothing_comes_of_no_references() -> None:

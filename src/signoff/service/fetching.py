@@ -248,9 +248,8 @@ class Fetcher:
             arrived = _LATE
         elif job.own is not None:
             arrived = self._read(job.own)
-        elif self._downloader is None:
-            arrived = _refused("no host is allowed here")
         else:
+            assert self._downloader is not None  # for a host was allowed
             arrived = self._downloader.download(
                 job.place, max_bytes=job.max_bytes, named=job.named, seconds=left
             )
