@@ -92,6 +92,15 @@ def test_contract_can_be_sent_along(native: Native, locked: bool, tmp_path: Path
     assert not (tmp_path / "contracts").exists()
 
 
+def test_contract_that_is_sent_along_again_is_not_locked_again(native: Native) -> None:
+    waited = []
+    for _ in range(2):
+        ask(native, contract=CONTRACT, output=GOOD)
+        waited.append(not native.was_inline)
+
+    assert [True, False] == waited
+
+
 def test_facts_are_judged(native: Native) -> None:
     criteria = [
         {"id": "fast", "verifier": "latency_under", "params": {"max": 500}},

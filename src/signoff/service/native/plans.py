@@ -16,12 +16,17 @@ from signoff.service.native.admission import admit
 from signoff.service.native.contract_store import ContractDamaged, ContractStore, StoreUnusable
 from signoff.service.native.judging import Judge, Judging
 
-__all__ = ["Plans"]
+__all__ = ["Plans", "key_of"]
 
 MAX_PLANS: Final = 256
 MAX_BYTES: Final = 32 * 2**20
 
 Key = str | tuple[str, str]
+
+
+def key_of(document: JSON) -> Key:
+    """Under what the judge of a document is known; no digest, for it is not kept by any."""
+    return "document", digest_bytes(canonical_bytes_unchecked(document))
 
 
 class Plans:
@@ -85,8 +90,7 @@ class Plans:
         Raises:
             Problem: It cannot be locked.
         """
-        # Not a digest by itself: a document is no contract that is kept, whatever it hashes to.
-        key = ("document", digest_bytes(canonical_bytes_unchecked(document)))
+        key = key_of(document)
         found = self.known(key)
         if found is not None:
             return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from typing import Final
 
 from signoff.canonical import is_digest
 from signoff.jsonvalue import JSON, json_type
@@ -10,7 +11,7 @@ from signoff.model import Report
 from signoff.service.message import Problem, Request, Response
 from signoff.service.native.judging import Judge, Judging
 from signoff.service.native.keeper import Keeper
-from signoff.service.native.plans import Plans
+from signoff.service.native.plans import Plans, key_of
 from signoff.service.native.question import (
     Question,
     question_of,
@@ -21,6 +22,9 @@ from signoff.service.native.question import (
 from signoff.service.worker import Worker
 
 __all__ = ["Verdicts"]
+
+SMALL: Final = 16 * 2**10
+"""Bytes of a request whose contract is looked up at once, though it was sent along."""
 
 
 class Verdicts:
@@ -46,7 +50,10 @@ class Verdicts:
         value = read_body(request.body, self._limits)
         question = question_of(value, contract=True)
         contract = question.contract
-        judge = self._plans.known(contract) if _is_named(contract) else None
+        named = _is_named(contract)
+        judge = None
+        if named or len(request.body) <= SMALL:
+            judge = self._plans.known(contract if named else key_of(contract))
         if judge is None or self._keeper.keeps or not judge.is_quick(len(request.body)):
             return self._later(request, question, judge)
         report, body = self._judged(judge, question)
