@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from tests.service.running import WAIT_S, Running
 from tests.service.wire import JSON_HEADER, Wire, request
 
-LIMITS = {
+LIMITS: dict[str, Any] = {
     "head_timeout_s": 0.4,
     "body_timeout_s": 0.4,
     "idle_timeout_s": 0.8,
@@ -113,6 +114,20 @@ def test_slow_answer_is_waited_for(server: Running) -> None:
         reply = wire.reply()
 
     assert (200, b"slow") == (reply.status, reply.body)
+
+
+def test_late_request_behind_a_slow_answer_is_refused_once(server: Running) -> None:
+    with Wire(server) as wire:
+        slow = request(path="/held", body=b"1", headers=JSON_HEADER + "X-Request-Id: s2\r\n")
+        wire.send(slow + b"POST /echo HTTP/1.1\r\n")
+        server.logged(event="held", id="s2")
+        with Wire(server) as idle:
+            assert idle.ended()  # by then the limit of the second one has passed many times
+        server.request("POST", "/release", b"{}")
+        statuses = [wire.reply().status, wire.reply().status]
+
+        assert [200, 408] == statuses
+        assert wire.ended()
 
 
 def test_client_that_never_reads_is_cut(server: Running) -> None:

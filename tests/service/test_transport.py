@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -483,6 +485,30 @@ def test_five_million_brackets_leave_the_server_well(server: Running) -> None:
     assert 413 == reply.status
     assert 5 > elapsed_s
     assert 200 == server.request("GET", "/health").status
+
+
+def test_bodies_that_have_not_come_in_full_have_a_limit_together() -> None:
+    with Running.app(body_memory=1_000_000) as server, ExitStack() as wires:
+        half = request(body=b"x" * 400_000)
+        kept = [wires.enter_context(Wire(server)).send(half[:-1]) for _ in range(2)]
+        for wire in kept:  # it is certain that both were read when a third is refused
+            wire.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        third = wires.enter_context(Wire(server)).send(half).reply()
+        finished = [wire.send(half[-1:]).reply().status for wire in kept]
+        after = [wire.send(half).reply().status for wire in kept * 3]
+
+    assert (503, "busy", "1") == (third.status, third.json["code"], third.headers["retry-after"])
+    assert [200] * 8 == finished + after
+
+
+def test_bodies_that_were_cut_are_held_no_longer() -> None:
+    with Running.app(body_memory=1_000_000) as server:
+        for _ in range(10):
+            with Wire(server) as wire:
+                wire.send(request(body=b"x" * 400_000)[:-1]).half_close().rest()
+        whole = server.request("POST", "/echo", b"x" * 900_000)
+
+    assert 200 == whole.status
 
 
 REQUESTS = (

@@ -64,7 +64,8 @@ def test_what_was_accepted_is_finished(workers: int) -> None:
             wire = wires.enter_context(Wire(server))
             kept.append((wire, wire.send(request("GET", "/worker", b"")).reply().json))
         server.process.send_signal(signal.SIGTERM)
-        server.logged(event="stopping", worker=owner)
+        for index in range(workers):
+            server.logged(event="stopping", worker=index)
         half_reply = half.send(b"lf").reply()
         release = next(wire for wire, told in kept if told["index"] == owner)
         released = release.send(request(path="/release")).reply()
@@ -83,13 +84,18 @@ def test_what_was_accepted_is_finished(workers: int) -> None:
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_what_takes_too_long_is_cut(workers: int) -> None:
-    with Running.app(workers=workers, drain_s=0.3) as server, Wire(server) as wire:
+    settings = {"workers": workers, "drain_s": 0.3, "in_progress": 1}
+    with Running.app(**settings) as server, Wire(server) as wire:  # type: ignore[arg-type]  # JSON
         wire.send(request(path="/held", headers=JSON_HEADER + "X-Request-Id: slow\r\n"))
         server.logged(event="held", id="slow")
-        code = server.stop()
+        with ExitStack() as waiting:
+            for _ in range(8):
+                waiting.enter_context(Wire(server)).send(request(path="/held"))
+            code = server.stop()
 
         assert 0 == code
         assert wire.ended()
+    assert "never awaited" not in server.output()
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -200,7 +206,7 @@ def test_connections_are_shared_by_the_workers() -> None:
             wire.send(request("GET", "/worker", b"", "")).reply().json["index"] for wire in kept
         ]
 
-    assert {0, 1} == set(owners)
+    assert 24 <= owners.count(0) <= 40
 
 
 def test_same_bodies_from_two_workers_and_across_restarts() -> None:

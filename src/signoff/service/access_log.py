@@ -57,27 +57,35 @@ class AccessLog:
         warning = ',"insecure":true' if insecure else ""
         self._tail = f',"worker":{worker}{warning}}}\n'
         self._middles: dict[tuple[str, str, int], str] = {}
-        self._second, self._stamp = -1, ""
+        # What lines of the same second begin with.
+        self._second, self._begin = -1, ""
 
     def say(self, event: str, level: str = "info", **facts: object) -> None:
         """A line about the server itself, or about something in it; never a payload."""
-        stamp = self._time(time.time())
-        told = _told(facts, OWN)
-        line = f'{{"time":"{stamp}","level":"{level}","event":{_text(event)}{told}{self._tail}'
+        at = time.time()
+        if int(at) != self._second:
+            self._tick(int(at))
+        line = (
+            f'{self._begin}{int(at % 1.0 * 1000.0):03d}Z","level":"{level}",'
+            f'"event":{_text(event)}{_told(facts, OWN)}{self._tail}'
+        )
         self._writer.write(line.encode())
 
     def answered(self, requests: list[Answered]) -> None:
         """The lines of requests that were answered."""
         offset = time.time() - time.monotonic()
+        middles, tail = self._middles, self._tail
         lines = []
         for ended, id_, method, route, status, seconds, notes in requests:
-            middle = self._middles.get((method, route, status))
-            if middle is None:
-                middle = self._middle(method, route, status)
+            at = ended + offset
+            second = int(at)
+            if second != self._second:
+                self._tick(second)
+            middle = middles.get((method, route, status)) or self._middle(method, route, status)
             told = _told(notes, OWN_OF_REQUESTS) if notes else ""
             lines.append(
-                f'{{"time":"{self._time(ended + offset)}",{middle},"id":"{id_}",'
-                f'"ms":{seconds * 1000.0:.3f}{told}{self._tail}'
+                f'{self._begin}{int((at - second) * 1000.0):03d}Z",{middle}{id_}",'
+                f'"ms":{seconds * 1000.0:.3f}{told}{tail}'
             )
         self._writer.write("".join(lines).encode())
 
@@ -87,17 +95,14 @@ class AccessLog:
         level = _level(route, status)
         middle = (
             f'"level":"{level}","event":"request","method":{_text(method)},'
-            f'"route":{_text(route)},"status":{status}'
+            f'"route":{_text(route)},"status":{status},"id":"'
         )
         self._middles[method, route, status] = middle
         return middle
 
-    def _time(self, at: float) -> str:
-        second = int(at)
-        if second != self._second:
-            self._second = second
-            self._stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
-        return f"{self._stamp}.{int((at - second) * 1000.0):03d}Z"
+    def _tick(self, second: int) -> None:
+        self._second = second
+        self._begin = time.strftime('{"time":"%Y-%m-%dT%H:%M:%S.', time.gmtime(second))
 
 
 class LineWriter:
@@ -177,9 +182,10 @@ def _level(route: str, status: int) -> str:
 
 def _told(facts: Mapping[str, object], own: frozenset[str]) -> str:
     """Members to append; names that a line has anyway are not taken from elsewhere."""
-    told = {name: fact for name, fact in facts.items() if name not in own}
+    if not own.isdisjoint(facts):
+        facts = {name: fact for name, fact in facts.items() if name not in own}
     try:
-        return "," + _encode(told).decode()[1:-1] if told else ""
+        return "," + _encode(facts).decode()[1:-1] if facts else ""
     except (TypeError, ValueError, RecursionError):  # a line must not cost the others
         return ',"facts":"not JSON"'
 

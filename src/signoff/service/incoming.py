@@ -20,7 +20,7 @@ from httptools import (
 
 from signoff.service.head import Head, too_large
 from signoff.service.message import Problem
-from signoff.service.problem import internal
+from signoff.service.problem import busy, internal
 from signoff.service.shared import Shared
 from signoff.service.stream import StreamBody
 
@@ -98,6 +98,8 @@ class Incoming:
         self._staying = False
         self._stream: StreamBody | None = None
         self._head: Head | None = None
+        self._parts: list[bytes] = []
+        self._size = 0
         self._reset()
         self.receiving: int = Receiving.NOTHING
         self.since = 0.0
@@ -127,6 +129,8 @@ class Incoming:
 
     def late(self) -> None:
         """Refuse what has not come in time."""
+        if self.deaf:
+            return
         if self.receiving == Receiving.HEAD:
             self._break(Problem(408, "read_timeout", "the headers did not arrive in time"))
         else:
@@ -135,6 +139,7 @@ class Incoming:
     def lose(self) -> None:
         """Know that nothing will come any more."""
         self.deaf = True
+        self._let_go()
         if self._stream is not None:
             self._stream.fail(ConnectionResetError("the client is gone"))
             self._stream = None
@@ -158,6 +163,8 @@ class Incoming:
         if self.receiving != Receiving.HEAD or self._staying:
             return
         self._head_size += len(name) + len(value) + 4
+        if self._head_size > self._shared.settings.head_bytes:
+            return  # it is refused anyway
         name = name.lower()
         if name in self._headers:
             value = self._headers[name] + b", " + value
@@ -195,11 +202,16 @@ class Incoming:
             self._stream.feed(data)
             return
         self._size += len(data)
+        self._shared.held_bytes += len(data)
         head = self._head
-        if head is not None and head.route is not None and self._size > head.route.max_body:
-            self._refuse(head.refused(too_large(head.route)))
+        if head is None or head.route is None:
             return
-        self._parts.append(data)
+        if self._size > head.route.max_body:
+            self._refuse(head.refused(too_large(head.route)))
+        elif self._shared.held_bytes > self._shared.settings.body_memory:
+            self._refuse(head.refused(busy()))
+        else:
+            self._parts.append(data)
 
     def on_message_complete(self) -> None:
         """A request came in full."""
@@ -217,6 +229,7 @@ class Incoming:
             stream.end()
         elif not self._discarding:
             parts = self._parts
+            self._let_go()
             self._listener.on_request(head, parts[0] if len(parts) == 1 else b"".join(parts))
 
     def _stay(self) -> None:
@@ -253,6 +266,7 @@ class Incoming:
     def _refuse(self, head: Head) -> None:
         """Have a request refused; the connection goes on where little of a body is to come."""
         self._discarding = True
+        self._let_go()
         goes_on = not (head.broken or head.expects) and 0 <= head.length <= MAX_DISCARDED
         if not (head.keep_alive and goes_on):
             head.keep_alive = False
@@ -262,6 +276,7 @@ class Incoming:
     def _break(self, problem: Problem) -> None:
         """End the connection with a problem; what is under way gets it in place of its body."""
         self.deaf = True
+        self._let_go()
         if self._stream is not None:
             self._stream.fail(problem)
             self._stream = None
@@ -273,12 +288,18 @@ class Incoming:
         else:
             self._listener.on_refusal(self._head.refused(problem))
 
+    def _let_go(self) -> None:
+        """Hold no more of a body."""
+        self._shared.held_bytes -= self._size
+        self._size = 0
+        self._parts = []
+
     def _reset(self) -> None:
         self._url = b""
         self._headers: dict[bytes, bytes] = {}
         self._head_size = 0
         self._head = None
-        self._parts: list[bytes] = []
+        self._parts = []
         self._size = 0
         self._discarding = False
 

@@ -19,6 +19,8 @@ BACKLOG: Final = 2048
 UNIX: Final = "unix:"
 # How long nobody is let in when there are no more descriptors.
 FULL_PAUSE_S: Final = 0.1
+# How long a connection is left to a worker that has fewer.
+LEFT_S: Final = 0.003
 _FULL: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 
@@ -64,10 +66,14 @@ class Acceptor:
     """
     Takes connections one at a time, so that workers with one socket share them evenly.
 
+    All workers hear of each connection, and the system wakes them in an order of its
+    own.  One that has more than another leaves it to the other for a moment.
+
     Args:
         loop: Says when there is one.
         listener: Shared by all workers.
         connect: Makes the protocol of a connection.
+        has_more: Another worker has fewer connections.
         say: Tells that there are no more descriptors.
     """
 
@@ -76,19 +82,21 @@ class Acceptor:
         loop: asyncio.AbstractEventLoop,
         listener: socket.socket,
         connect: Callable[[], asyncio.Protocol],
+        *,
+        has_more: Callable[[], bool],
         say: Callable[[str], None],
     ) -> None:
         self._loop = loop
         self._listener = listener
         self._connect = connect
+        self._has_more = has_more
         self._say = say
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopped = False
 
     def start(self) -> None:
         """Take connections from now on."""
-        if not self._stopped:
-            self._loop.add_reader(self._listener.fileno(), self._accept)
+        self._read(self._accept_or_leave)
 
     async def stop(self) -> None:
         """Take those that are connected already, and then no more."""
@@ -99,6 +107,25 @@ class Acceptor:
         if self._tasks:
             await asyncio.wait(self._tasks)
 
+    def _read(self, accept: Callable[[], object]) -> None:
+        if not self._stopped:
+            self._loop.add_reader(self._listener.fileno(), accept)
+
+    def _pause(self, pause_s: float, accept: Callable[[], object]) -> None:
+        self._loop.remove_reader(self._listener.fileno())
+        self._loop.call_later(pause_s, self._read, accept)
+
+    def _accept_or_leave(self) -> None:
+        if self._has_more():
+            self._pause(LEFT_S, self._accept_left)
+        else:
+            self._accept()
+
+    def _accept_left(self) -> None:
+        """Take what another has left lying, and leave the next one to it again."""
+        self._read(self._accept_or_leave)
+        self._accept()
+
     def _accept(self) -> bool:
         """Take one connection; False where there is none."""
         try:
@@ -107,8 +134,7 @@ class Acceptor:
             return False
         except OSError as exc:
             if exc.errno in _FULL:
-                self._loop.remove_reader(self._listener.fileno())
-                self._loop.call_later(FULL_PAUSE_S, self.start)
+                self._pause(FULL_PAUSE_S, self._accept_or_leave)
                 self._say("no_descriptors")
             return False
         accepted.setblocking(False)

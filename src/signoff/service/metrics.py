@@ -22,10 +22,12 @@ BOUNDS: Final = (
 )  # fmt: skip
 REGION_BYTES: Final = 256 * 1024
 _DOUBLE: Final = 8
-# A region begins with the bytes that are used and the count of what found no room.
+# A region begins with the bytes that are used, the count of what found no room, and how
+# many connections the worker has.
 _USED: Final = 0
 _LOST: Final = 1
-_FIRST: Final = 2 * _DOUBLE
+_LOAD: Final = 2
+_FIRST: Final = 3 * _DOUBLE
 _USED_FORMAT: Final = "=Q"
 
 Labels = tuple[tuple[str, str], ...]
@@ -66,6 +68,11 @@ class Board:
                 totals[series] = totals.get(series, 0.0) + value
         return totals
 
+    def loads(self) -> list[float]:
+        """How many connections each worker has."""
+        starts = range(0, self.workers * REGION_BYTES, REGION_BYTES)
+        return [struct.unpack_from("=d", self.memory, at + _LOAD * _DOUBLE)[0] for at in starts]
+
     def lost(self) -> int:
         """How often something was counted that no region had room for."""
         starts = range(0, self.workers * REGION_BYTES, REGION_BYTES)
@@ -90,8 +97,18 @@ class Metrics:
         self._known = {
             series: (at - self._start) // _DOUBLE for series, at in _entries(self._memory, index)
         }
+        self._values[_LOAD] = 0.0
         self._counters: dict[tuple[object, ...], int] = {}
         self._histograms: dict[tuple[object, ...], tuple[int, tuple[int, ...]]] = {}
+
+    def load(self, connections: int) -> None:
+        """Tell the other workers how many connections this one has."""
+        self._values[_LOAD] = connections
+
+    def has_more(self) -> bool:
+        """Another worker has fewer connections."""
+        loads = self.board.loads()
+        return self._values[_LOAD] > min(loads)
 
     def count(self, name: str, amount: float = 1.0, **labels: str) -> None:
         """Add to a counter."""

@@ -17,6 +17,7 @@ from msgspec import Struct
 from signoff.errors import NotInstalled
 from signoff.service.access_log import AccessLog, LineWriter
 from signoff.service.auth import Tokens
+from signoff.service.exposition import preload
 from signoff.service.head import Gate
 from signoff.service.journal import Journal
 from signoff.service.listening import Acceptor
@@ -111,6 +112,7 @@ async def _work(post: Post, ready: Callable[[], None]) -> None:
         for part in parts:
             await part.start()
             started.append(part)
+        loop.run_in_executor(threads, preload)
         shared = Shared(worker, Gate(router, Tokens(settings.tokens)), journal)
         await _answer(post, shared, stop, ready)
     finally:
@@ -157,7 +159,8 @@ async def _answer(
         shared.loop,
         post.listener,
         lambda: Connection(shared),
-        lambda event: worker.log(event, "error"),
+        has_more=worker.metrics.has_more,
+        say=lambda event: worker.log(event, "error"),
     )
     sweeper = shared.loop.create_task(_sweep(shared))
     acceptor.start()
@@ -185,6 +188,7 @@ async def _drain(shared: Shared) -> None:
             for connection in tuple(shared.connections):
                 connection.drain()
         await asyncio.sleep(0.01)
+    shared.crowd.abandon()
     for connection in tuple(shared.connections):
         connection.abort()
     for task in tuple(shared.tasks):

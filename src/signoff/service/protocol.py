@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from enum import IntEnum
 from functools import partial
 from time import monotonic
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from signoff.service.head import Head
 from signoff.service.incoming import Incoming, Receiving
-from signoff.service.message import Problem, Request, Response
+from signoff.service.message import Request, Response
 from signoff.service.outgoing import Outgoing
+from signoff.service.problem import busy
 from signoff.service.reply import CONTINUE
 from signoff.service.routing import unknown
 from signoff.service.shared import Shared
@@ -83,7 +84,7 @@ class Connection(asyncio.Protocol):
         self._since = monotonic()
         name = transport.get_extra_info("peername")
         self._peer = str(name[0]) if isinstance(name, tuple) and name else ""
-        self._shared.connections.add(self)
+        self._shared.opened(self)
 
     def data_received(self, data: bytes) -> None:
         """Take what the client sent."""
@@ -115,7 +116,7 @@ class Connection(asyncio.Protocol):
         self._state = CLOSING
         self._pending.clear()
         self._incoming.lose()
-        self._shared.connections.discard(self)
+        self._shared.closed(self)
         self._outgoing.lose()
 
     def pause_writing(self) -> None:
@@ -254,13 +255,14 @@ class Connection(asyncio.Protocol):
             answer = self._shared.failed(exc, request)
         if isinstance(answer, Response):
             self.reply(head, request, answer, began)
-        elif not self._enter(head, request, self._finish(head, request, answer, began), began):
-            _dispose(answer)
+            return
+        work = partial(self._finish, head, request, answer, began)
+        self._enter(head, request, work, partial(_dispose, answer), began)
 
     def _answer_stream(self, head: Head, body: StreamBody) -> None:
         request = self._request(head, b"")
         exchange = StreamExchange(self._shared, self, head, request, body)
-        if not self._enter(head, request, exchange.run(), monotonic()):
+        if not self._enter(head, request, exchange.run, _nothing, monotonic()):
             self._body = None
 
     def _refuse(self, head: Head) -> None:
@@ -272,28 +274,27 @@ class Connection(asyncio.Protocol):
         self.reply(head, request, self._shared.failed(head.refusal, request), began)
 
     def _enter(
-        self, head: Head, request: Request, work: Coroutine[Any, Any, None], began: float
+        self,
+        head: Head,
+        request: Request,
+        work: Callable[[], Awaitable[None]],
+        drop: Callable[[], None],
+        began: float,
     ) -> bool:
         """Have an answer made that takes its time; False where there is no room for it."""
         shared = self._shared
         self._state = BUSY
-        whole = self._left(work)
-        if shared.crowd.enter(partial(shared.start, whole)):
+        if shared.crowd.enter(lambda: shared.start(self._left(work)), drop):
             return True
-        whole.close()
-        work.close()
-        busy = Problem(
-            503, "busy", "too many requests are being answered", headers=(("Retry-After", "1"),)
-        )
         self._state = QUIET
         unread = self._body is not None and not self._body.complete
         refused = head.refused(None) if unread else head
-        self.reply(refused, request, shared.failed(busy, request), began)
+        self.reply(refused, request, shared.failed(busy(), request), began)
         return False
 
-    async def _left(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _left(self, work: Callable[[], Awaitable[None]]) -> None:
         try:
-            await work
+            await work()
         except asyncio.CancelledError:
             self.abort()
             raise
@@ -383,6 +384,10 @@ class Connection(asyncio.Protocol):
             or now - self._closing_since > self._shared.settings.body_timeout_s
         ):
             self._transport.abort()
+
+
+def _nothing() -> None:
+    """Let go of what was not begun."""
 
 
 def _dispose(answer: Awaitable[Response]) -> None:

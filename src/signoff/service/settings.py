@@ -24,6 +24,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         port: 0 for any that is free.
         workers: Processes that answer; one answers in the process that was started.
         max_body: Bytes of a body, unless its route says otherwise.
+        body_memory: Bytes per worker of bodies that have not come in full yet.
         head_bytes: Bytes of the request line and the headers together.
         head_timeout_s: From the first byte of a request to the end of its headers.
         body_timeout_s: From the end of the headers to the end of the body; on a stream,
@@ -47,6 +48,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     port: int = 8787
     workers: int = 1
     max_body: int = 2 * 1024 * 1024
+    body_memory: int = 256 * 1024 * 1024
     head_bytes: int = 16 * 1024
     head_timeout_s: float = 10.0
     body_timeout_s: float = 10.0

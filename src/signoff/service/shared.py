@@ -64,7 +64,19 @@ class Shared:
         self.connections: set[Swept] = set()
         self.tasks: set[asyncio.Task[None]] = set()
         self.draining = False
+        # Bytes of bodies that have not come in full yet.
+        self.held_bytes = 0
         self.next_id = _ids().__next__
+
+    def opened(self, connection: Swept) -> None:
+        """Know of a connection."""
+        self.connections.add(connection)
+        self.worker.metrics.load(len(self.connections))
+
+    def closed(self, connection: Swept) -> None:
+        """Know that a connection is no more."""
+        self.connections.discard(connection)
+        self.worker.metrics.load(len(self.connections))
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
         """Run something beside everything else, to its end."""
