@@ -472,6 +472,33 @@ def test_a_slow_pattern_is_quick() -> None:
     assert time.process_time() - begin < 1
 
 
+def test_a_pattern_of_many_states_on_a_long_text_is_judged_elsewhere() -> None:
+    """Acceptance row 7."""
+    schema = {"properties": {"answer": {"pattern": "(a{1,100}){1,50}b"}}}
+    begin = time.process_time()
+    reply = asked(verifying(), question(schema=schema, output={"answer": "a" * 60_000}))
+    assert codes(reply) in ([101], [101, 999])
+    assert time.process_time() - begin < 1
+
+
+def test_many_patterns_that_are_refused_are_refused_soon() -> None:
+    schema = {"allOf": [{"pattern": f"\\p{{L}}{{{n}}}"} for n in range(200, 1_200)]}
+    begin = time.process_time()
+    assert codes(asked(verifying(), question(schema=schema))) == [101, 999]
+    assert time.process_time() - begin < 5
+
+
+def test_objects_in_a_large_enumeration_are_compared_elsewhere() -> None:
+    schema = {"items": {"enum": [{"a": n} for n in range(3_000)]}}
+    begin = time.process_time()
+    output = [{"a": 2_999}] * 5_000
+    assert codes(asked(verifying(), question(schema=schema, output=output))) in (
+        [100],
+        [101, 999],
+    )
+    assert time.process_time() - begin < 1
+
+
 def test_much_output_under_a_large_schema_is_judged_elsewhere() -> None:
     schema = {"type": "array", "items": {"enum": [f"v{n}" for n in range(20_000)]}}
     output = ["v19999"] * 20_000

@@ -9,9 +9,10 @@ recursive, or expands to many subschemas, is judged in a worker process.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from functools import lru_cache
 from typing import Any, Protocol
+
+from msgspec.structs import replace
 
 from signoff.canonical import canonical_bytes, canonical_bytes_unchecked
 from signoff.errors import Fault, JSONError, SchemaError, SchemaNotJudged
@@ -104,8 +105,8 @@ class CompiledSchema:
         subschemas: How many are evaluated for a value; None where values are judged elsewhere.
     """
 
-    __slots__ = ("_accepts", "_elsewhere", "_judge", "_max_depth", "_size",
-                 "accepts_everything", "isolated", "subschemas", "warnings")  # fmt: skip
+    __slots__ = ("_accepts", "_as_endless", "_elsewhere", "_judge", "_max_depth", "_rules",
+                 "_size", "accepts_everything", "isolated", "subschemas", "warnings")  # fmt: skip
 
     def __init__(self, judge: _Judge, elsewhere: _Judge, seen: Survey, rules: SchemaRules) -> None:
         self._judge = judge
@@ -117,14 +118,12 @@ class CompiledSchema:
         self.accepts_everything = seen.accepts_everything
         self.isolated = seen.subschemas is None
         self.subschemas = seen.subschemas
+        self._as_endless = replace(seen, subschemas=None)
+        self._rules = rules
 
     def apart(self) -> CompiledSchema:
         """The same schema, whose values are judged in a worker process however small it is."""
-        other = copy(self)
-        other._judge = self._elsewhere
-        other._accepts = self._elsewhere.accepts
-        other.isolated = True
-        return other
+        return CompiledSchema(self._elsewhere, self._elsewhere, self._as_endless, self._rules)
 
     def is_valid(self, value: JSON, *, depth: int | None = None) -> bool:
         """

@@ -33,6 +33,8 @@ __all__ = ["MAX_EXPANSION", "Survey", "survey"]
 MAX_EXPANSION = 10_000
 """Subschemas, once references are written out, that are judged in this process."""
 MAX_PATTERN_BYTES = 2**28
+REFUSED_PATTERN_BYTES = 2**25
+"""What a refused pattern counts: finding that out takes a tenth of a second, so only some are."""
 ROOT_URI = "json-schema:///"
 
 # What is applied to the very same value, not to a part of it.  It is looked at again by each of
@@ -261,6 +263,7 @@ class _Look:
             return
         cost = pattern_cost(pattern)
         if cost is None:
+            self._pattern_bytes += REFUSED_PATTERN_BYTES
             self._fault(
                 place,
                 "is a pattern that the linear-time engine refuses (look-around, back-references, "

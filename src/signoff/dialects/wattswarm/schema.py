@@ -15,16 +15,18 @@ from signoff.dialects.wattswarm.minimal import compile_minimal
 from signoff.errors import SchemaError, SchemaNotJudged
 from signoff.jsonvalue import JSON, shown
 from signoff.schema_engine import FOREIGN_RULES, CompiledSchema, compile_schema
+from signoff.schema_engine.native import PATTERN_COSTS, pattern_cost
 
 __all__ = ["OutputSchema", "SchemaUnusable"]
 
 MAX_TOLD: Final = 500
 MAX_NOTES: Final = 16
 
-# How much may be looked at in the event loop, and how much in this process at all; one
-# subschema applied to one value, or sixteen bytes of an enumeration, count as one.
-AT_ONCE: Final = 200_000
-HERE: Final = 4_000_000
+# How much may be looked at in the event loop, and how much in this process at all.  One
+# subschema applied to one value counts as one, and so do sixteen bytes of an enumeration, and
+# sixty-four of a compiled pattern, applied to two bytes.
+AT_ONCE: Final = 100_000
+HERE: Final = 1_000_000
 
 
 class SchemaUnusable(Exception):
@@ -45,7 +47,9 @@ class OutputSchema:
         notes: What is odd about the schema, such as private formats; empty until it is compiled.
     """
 
-    __slots__ = ("_apart", "_compiled", "_fault", "_minimal", "digest", "notes", "size", "value")
+    __slots__ = (
+        "_apart", "_compiled", "_fault", "_minimal", "_weight", "digest", "notes", "size", "value",
+    )  # fmt: skip
 
     def __init__(self, value: JSON, canonical: bytes) -> None:
         self.value = value
@@ -55,6 +59,7 @@ class OutputSchema:
         self._compiled: CompiledSchema | None = None
         self._apart: CompiledSchema | None = None
         self._fault = ""
+        self._weight = 0
         self.notes: tuple[str, ...] = ()
 
     @property
@@ -72,7 +77,7 @@ class OutputSchema:
         compiled = self._compiled
         if compiled is None or compiled.isolated:
             return bool(self._fault)
-        return self._work(compiled, size) <= AT_ONCE
+        return self._weight * (size // 2 + 1) <= AT_ONCE
 
     def minimal_refusal(self, output: JSON) -> str | None:
         """What the kernel's own reading has against an output; None where it accepts."""
@@ -116,13 +121,9 @@ class OutputSchema:
         except SchemaNotJudged as exc:
             raise SchemaUnusable(str(exc)) from exc
 
-    def _work(self, compiled: CompiledSchema, size: int) -> int:
-        """How much is looked at, at most: every value by every subschema and enumeration."""
-        return ((compiled.subschemas or 0) + self.size // 16) * (size // 2 + 1)
-
     def _judge(self, size: int) -> CompiledSchema:
         compiled = self._full()
-        if compiled.isolated or self._work(compiled, size) <= HERE:
+        if compiled.isolated or self._weight * (size // 2 + 1) <= HERE:
             return compiled
         if self._apart is None:
             self._apart = compiled.apart()
@@ -133,6 +134,8 @@ class OutputSchema:
             try:
                 compiled = compile_schema(self.value, FOREIGN_RULES)
                 self.notes = _notes(compiled.warnings)
+                subschemas = compiled.subschemas or 0
+                self._weight = subschemas + self.size // 16 + _pattern_weight(self.value)
                 self._compiled = compiled
             except SchemaError as exc:
                 self._fault = shown(f"output_schema cannot be used: {exc}", MAX_TOLD)
@@ -145,3 +148,19 @@ def _notes(warnings: tuple[str, ...]) -> tuple[str, ...]:
     more = len(warnings) - MAX_NOTES
     told = [f"schema: {shown(text)}" for text in warnings[:MAX_NOTES]]
     return (*told, *([f"schema: {more} more notes"] if more > 0 else []))
+
+
+def _pattern_weight(schema: JSON) -> int:
+    """What the patterns of a schema weigh; whatever looks like one is taken for one."""
+    weight, todo = 0, [schema]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, dict):
+            pattern, by_name = item.get("pattern"), item.get("patternProperties")
+            found = [pattern] if isinstance(pattern, str) else []
+            found += by_name if isinstance(by_name, dict) else []
+            weight += sum((pattern_cost(one) or PATTERN_COSTS[-1]) // 64 for one in found)
+            todo += item.values()
+        elif isinstance(item, list):
+            todo += item
+    return weight
