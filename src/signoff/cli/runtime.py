@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from signoff.cli.exits import Refusal
 from signoff.cli.serving import Seconds
@@ -38,8 +39,10 @@ class Runtime(Struct, frozen=True, kw_only=True):
         evidence_timeout: Seconds for one reference.
         evidence_total: Seconds for all references of a request.
         executor: What does the work.
+        executor_envs: Names of variables that a program gets.
+        openai_key_env: Name of the variable with the key of an endpoint.
         execute_timeout: Seconds that it may take.
-        agent_events: Events are acknowledged.
+        agent_events: What becomes of events.
     """
 
     wattswarm: bool
@@ -54,8 +57,10 @@ class Runtime(Struct, frozen=True, kw_only=True):
     evidence_timeout: float
     evidence_total: float
     executor: str | None
+    executor_envs: tuple[str, ...]
+    openai_key_env: str | None
     execute_timeout: float
-    agent_events: bool
+    agent_events: str
 
     def options(self, public_url: str | None) -> Any:
         """
@@ -91,7 +96,7 @@ class Runtime(Struct, frozen=True, kw_only=True):
                 extra_hashes=_hashes(self.policy_hashes),
                 executor=self._executor(),
                 execute_timeout_s=self.execute_timeout,
-                agent_events=self.agent_events,
+                agent_events=self.agent_events == "ack",
             )
         except (ValueError, SignoffError) as exc:
             raise Refusal(str(exc), next_step="signoff serve --help shows the options") from exc
@@ -102,7 +107,10 @@ class Runtime(Struct, frozen=True, kw_only=True):
         from signoff.executors.choosing import executor_of  # likewise
         from signoff.service.wattswarm.execute import EXECUTOR_SETTINGS  # likewise
 
-        return executor_of(self.executor, EXECUTOR_SETTINGS)
+        settings = replace(
+            EXECUTOR_SETTINGS, env=self.executor_envs, key_env=self.openai_key_env or ""
+        )
+        return executor_of(self.executor, settings)
 
 
 def _names(text: str, option: str) -> tuple[str, ...]:
@@ -191,11 +199,26 @@ _OPTIONS: Final = (
         help="What works: cmd:PROGRAM ..., call:MODULE:FUNCTION or openai:URL#MODEL.",
     ),
     click.option(
+        "--executor-env",
+        "executor_envs",
+        multiple=True,
+        metavar="NAME",
+        help="Let a program see this variable; repeatable.",
+    ),
+    click.option(
+        "--openai-key-env", metavar="NAME", help="Send an endpoint the key in a variable."
+    ),
+    click.option(
         "--execute-timeout",
         type=Seconds(),
         metavar="SECONDS",
         default=25.0,
         help="What it may take (25 when absent).",
     ),
-    click.option("--agent-events", is_flag=True, help="Acknowledge events of agents."),
+    click.option(
+        "--agent-events",
+        type=click.Choice(["off", "ack"]),
+        default="off",
+        help="What becomes of events of agents: nothing when absent, or acknowledged.",
+    ),
 )
