@@ -334,6 +334,27 @@ def test_run_of_a_worker_that_was_killed_is_taken_over_and_leaves_nothing(tmp_pa
     assert [] == left(marker)
 
 
+def test_full_queue_of_executors_keeps_nobody_from_other_answers(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    with proposing(tmp_path / "state", ACTS) as running:
+        calls = [call({"gate": str(gate), **replying("done")}) for _ in range(40)]
+        replies: list[Reply] = []
+        asking = threading.Thread(target=lambda: replies.extend(at_once(running, calls)))
+        asking.start()
+        while sum(line.get("status") == 503 for line in running.log_lines()) < 8:
+            assert asking.is_alive()
+        capable = running.request("GET", "/capabilities")
+        assert asking.is_alive()
+        gate.touch()
+        asking.join()
+        again = executed(running, call(replying("done")))
+
+    busy = [reply for reply in replies if reply.status == 503]
+    assert [8, 32] == [len(busy), sum(reply.status == 200 for reply in replies)]
+    assert {("busy", "1")} == {(reply.json["code"], reply.headers["retry-after"]) for reply in busy}
+    assert (200, 200) == (capable.status, again.status)
+
+
 AGENT = """
 import json, os, sys, time
 inputs = json.load(sys.stdin)["inputs"]

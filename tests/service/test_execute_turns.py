@@ -18,6 +18,7 @@ from signoff.service.executions import Executions
 from signoff.service.message import Problem, Request, Response
 from signoff.service.wattswarm.capabilities import Capabilities
 from signoff.service.wattswarm.execute import Proposer
+from signoff.service.wattswarm.places import Places
 from tests.service.calls import call
 
 
@@ -49,7 +50,9 @@ class Held:
 Scene = Callable[[Proposer, Held], Awaitable[None]]
 
 
-def played(scene: Scene, folder: Path, *, jobs: int, timeout_s: float = 20.0) -> None:
+def played(
+    scene: Scene, folder: Path, *, at_work: int = 1, waiting: int = 8, timeout_s: float = 20.0
+) -> None:
     async def play() -> None:
         held, executions = Held(), Executions(folder)
         with ThreadPoolExecutor(4) as threads:
@@ -61,7 +64,7 @@ def played(scene: Scene, folder: Path, *, jobs: int, timeout_s: float = 20.0) ->
                 threads=threads,
                 public_url="http://h/",
                 timeout_s=timeout_s,
-                jobs=asyncio.Semaphore(jobs),
+                places=Places(at_work, waiting),
             )
             try:
                 await scene(proposer, held)
@@ -94,7 +97,7 @@ def test_call_that_waits_for_its_turn_is_answered_in_time_all_the_same(tmp_path:
         assert 200 == (await first).status
         assert 1 == held.runs
 
-    played(scene, tmp_path, jobs=1)
+    played(scene, tmp_path)
 
 
 def test_turn_comes_when_another_has_ended(tmp_path: Path) -> None:
@@ -105,7 +108,25 @@ def test_turn_comes_when_another_has_ended(tmp_path: Path) -> None:
 
         assert [200] * 4 == [reply.status for reply in await asyncio.gather(*calls)]
 
-    played(scene, tmp_path, jobs=1)
+    played(scene, tmp_path)
+
+
+def test_call_beyond_those_that_may_wait_is_refused_at_once_and_others_come_later(
+    tmp_path: Path,
+) -> None:
+    async def scene(proposer: Proposer, held: Held) -> None:
+        calls = [asked(proposer) for _ in range(3)]
+        await begun(held)
+        with pytest.raises(Problem) as refused:
+            await asked(proposer)
+        held.may_end.set()
+
+        assert (503, "busy") == (refused.value.status, refused.value.code)
+        assert (("Retry-After", "1"),) == refused.value.headers
+        assert [200] * 3 == [reply.status for reply in await asyncio.gather(*calls)]
+        assert 200 == (await asked(proposer)).status
+
+    played(scene, tmp_path, waiting=2)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +141,7 @@ def test_deadline_is_the_lesser_of_the_two_and_no_budget_is_none(
 
         assert expected - 2 < held.deadlines[0] <= expected
 
-    played(scene, tmp_path, jobs=1, timeout_s=timeout_s)
+    played(scene, tmp_path, timeout_s=timeout_s)
 
 
 def test_slash_at_the_end_of_the_public_url_is_not_doubled(tmp_path: Path) -> None:
@@ -130,4 +151,4 @@ def test_slash_at_the_end_of_the_public_url_is_not_doubled(tmp_path: Path) -> No
 
         assert reply["evidence_refs"][0]["uri"].startswith("http://h/evidence/")
 
-    played(scene, tmp_path, jobs=1)
+    played(scene, tmp_path)

@@ -49,13 +49,13 @@ from signoff.model import Evidence
 from signoff.service.executions import Executions
 from signoff.service.message import Problem, Request, Response, Route
 from signoff.service.wattswarm.capabilities import Capabilities
+from signoff.service.wattswarm.places import Places
 
 __all__ = ["EXECUTOR_SETTINGS", "Proposer", "execute_routes"]
 
 JSON_MIME: Final = "application/json"
 TIMEOUT_S: Final = 25.0
 GRACE_S: Final = 2.0
-JOBS: Final = 16
 RECORD_BYTES: Final = 4_096
 """Room that there must be for a record before anything is begun."""
 
@@ -95,7 +95,7 @@ class Proposer(Struct, frozen=True, kw_only=True):
         timeout_s: What an executor may take at most.
         log: Writes a line that is about no request: event, level, facts.
         clock: Seconds since 1970.
-        jobs: Runs at the same time; others wait, so that threads are left for other work.
+        places: Where executors work.
     """
 
     capabilities: Capabilities
@@ -107,7 +107,7 @@ class Proposer(Struct, frozen=True, kw_only=True):
     timeout_s: float = TIMEOUT_S
     log: Log = lambda *_, **__: None
     clock: Callable[[], float] = time.time
-    jobs: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(JOBS))
+    places: Places = field(default_factory=Places)
 
     async def answer(self, request: Request) -> Response:
         """
@@ -130,28 +130,19 @@ class Proposer(Struct, frozen=True, kw_only=True):
         key = (call.task_id, call.execution_id, call.attempt_id)
 
         async def run() -> bytes:
-            await self._admitted(until)
+            await self.places.take(until)
             try:
                 loop = asyncio.get_running_loop()
                 run = _Run(self, executor, call, until, request.id)
                 return await loop.run_in_executor(self.threads, run.reply)
             finally:
-                self.jobs.release()
+                self.places.give_back()
 
         answered = await self.executions.answer(
             ("execute", *key), request_digest(call), run, patience_s=self.timeout_s + GRACE_S
         )
         request.notes["outcome"] = "repeated" if answered.again else "proposed"
         return Response(200, answered.body)
-
-    async def _admitted(self, until: float) -> None:
-        """Returns when it is this run's turn."""
-        try:
-            async with asyncio.timeout(until - time.monotonic()):
-                await self.jobs.acquire()
-        except TimeoutError:
-            told = "timed out before the executor was free"
-            raise Problem(504, "executor_timeout", told) from None
 
     def _require_able(self, call: ExecuteRequest) -> Executor:
         if call.profile not in self.capabilities.profiles:
