@@ -514,6 +514,11 @@ def loop() -> Iterator[Callable[[Any], Any]]:
         yield runner.run
 
 
+async def _awaited(answer: Any) -> Response:
+    found: Response = await answer
+    return found
+
+
 def sent(handler: Verifying, request: Request) -> tuple[Response, bool]:
     """The answer, and whether it was there at once."""
 
@@ -556,9 +561,21 @@ def test_what_may_take_long_is_never_judged_in_the_loop() -> None:
         assert sent(handler, post(again))[1] is known
 
 
-async def _awaited(answer: Any) -> Response:
-    found: Response = await answer
-    return found
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b'{"a":"' + b"x" * 70_000 + b'","a":1}', "bad_json"),
+        (b'{"candidate":"' + b"x" * 70_000 + b'"}', "wrong_shape"),
+        (compact(question(output="x" * 70_000)).replace(b"vp.schema", b"vp.other"), "policy_unknown"),
+    ],
+)  # fmt: skip
+def test_a_large_request_is_read_outside_of_the_loop(body: bytes, code: str) -> None:
+    handler = verifying()
+    for _ in range(2):
+        request = Request(method="POST", path="/verify", body=body)
+        with pytest.raises(Problem) as raised:
+            sent(handler, request)
+        assert raised.value.code == code
 
 
 def test_equal_questions_in_progress_are_judged_once(loop: Callable[[Any], Any]) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
 from threading import Event
 from typing import Final, Protocol, TypeVar
@@ -146,9 +146,12 @@ class Verifying:
             running = self._tasks.get(key)
             if running is not None:
                 return _answer(running, request)
+            if len(request.body) > MAX_QUICK_BODY:
+                return _answer(self._start(key, request.body), request)
             question = _read(request.body)
-            case = self._case(question, with_refs=not self._may_fetch(question))
-            if self._waits(question, request.body):
+            may_fetch = self._may_fetch(question)
+            case = self._case(question, with_refs=not may_fetch)
+            if may_fetch or self._waits(question):
                 return _answer(self._start(key, question), request)
             given = self._given(case, Facts(question))
             self._keep(key, given)
@@ -167,9 +170,9 @@ class Verifying:
         """There is nothing to be judged."""
         return question.output is None and self._evidence is EvidenceMode.REQUIRED
 
-    def _waits(self, question: VerifyRequest, body: bytes) -> bool:
+    def _waits(self, question: VerifyRequest) -> bool:
         """Somebody has to wait for the answer, who must not be the loop."""
-        if self._record is not None or len(body) > MAX_QUICK_BODY or self._may_fetch(question):
+        if self._record is not None:
             return True
         is_quick = question.schema.is_quick(len(question.canonical))
         return not is_quick and not self._is_missing(question)
@@ -245,7 +248,7 @@ class Verifying:
         is_open = given.notes["outcome"] == Outcome.INCONCLUSIVE.value
         self._replies.put(key, given, KEPT_OPEN_S if is_open else KEPT_S)
 
-    def _start(self, key: bytes, question: VerifyRequest) -> asyncio.Task[Given]:
+    def _start(self, key: bytes, question: VerifyRequest | bytes) -> asyncio.Task[Given]:
         """A task that answers, and that nobody's leaving ends."""
         if len(self._tasks) >= MAX_TASKS:
             raise Problem(503, "busy", "too many requests are being judged", headers=BUSY)
@@ -261,10 +264,12 @@ class Verifying:
         task.add_done_callback(end)
         return task
 
-    async def _within_limit(self, question: VerifyRequest) -> Given:
+    async def _within_limit(self, question: VerifyRequest | bytes) -> Given:
         stopped = Event()
         try:
             async with asyncio.timeout(self._limit_s):
+                if isinstance(question, bytes):
+                    question = await self._in_thread(partial(_read, question))
                 return await self._judged(Facts(question, is_stopped=stopped.is_set))
         except TimeoutError:
             detail = f"the request was not judged within {self._limit_s:g} s"
@@ -276,21 +281,20 @@ class Verifying:
         question = facts.request
         notes: tuple[str, ...] = ()
         if self._may_fetch(question):
-            before = self._case(question, with_refs=False)
-            if await self._in_thread(lambda: self._is_certain(before, facts)):
+            if await self._in_thread(partial(self._is_certain, facts)):
                 notes = (NOT_FETCHED,)
             else:
                 facts = facts.with_fetched(await self._fetch(question))
-        case = self._case(question, with_refs=not notes)
-        return await self._in_thread(lambda: self._last(case, facts, notes))
+        return await self._in_thread(partial(self._last, facts, notes))
 
     async def _fetch(self, question: VerifyRequest) -> Mapping[Reference, Fetched]:
         if self._fetcher is None or len(question.evidence_refs) > MAX_REFERENCES:
             return {}
         return await self._fetcher.fetch_all([*map(reference_of, question.evidence_refs)])
 
-    def _is_certain(self, case: Case, facts: Facts) -> bool:
+    def _is_certain(self, facts: Facts) -> bool:
         """The verdict is a failure, whatever references hold."""
+        case = self._case(facts.request, with_refs=False)
         results, _ = self._engine.judge(case.plan, subject_of(facts))
         pairs = zip(case.plan.criteria, results, strict=True)
         return any(
@@ -300,8 +304,9 @@ class Verifying:
             for criterion, result in pairs
         )
 
-    def _last(self, case: Case, facts: Facts, notes: tuple[str, ...]) -> Given:
+    def _last(self, facts: Facts, notes: tuple[str, ...]) -> Given:
         """The verdict that is answered; it is recorded before, where that is wanted."""
+        case = self._case(facts.request, with_refs=not notes)
         if self._record is None:
             return self._given(case, facts, *notes)
         report = self._engine.verify(case.plan, subject_of(facts))
