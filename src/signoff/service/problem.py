@@ -10,7 +10,7 @@ import msgspec
 
 from signoff.service.message import Problem, Response
 
-__all__ = ["MEDIA_TYPE", "excerpt", "internal", "problem_response"]
+__all__ = ["MEDIA_TYPE", "busy", "excerpt", "internal", "problem_response"]
 
 MEDIA_TYPE: Final = "application/problem+json"
 MAX_BYTES: Final = 2048
@@ -41,6 +41,13 @@ def problem_response(problem: Problem, request_id: str) -> Response:
 def internal() -> Problem:
     """What a client learns of a fault in the server: that there was one."""
     return Problem(500, "internal", "the server failed to answer; its log says more by request_id")
+
+
+def busy() -> Problem:
+    """What a client learns that should come again."""
+    return Problem(
+        503, "busy", "too many requests are being answered", headers=(("Retry-After", "1"),)
+    )
 
 
 def excerpt(text: str) -> str:
