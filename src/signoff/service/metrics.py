@@ -124,15 +124,17 @@ class Metrics:
         if slot != _LOST:
             self._values[slot] = value
 
-    def observe(self, name: str, seconds: float, **labels: str) -> None:
-        """Add a time to a histogram."""
+    def observe(self, name: str, *seconds: float, **labels: str) -> None:
+        """Add times to a histogram."""
         key = (name, *labels.items())
         slots = self._histograms.get(key)
         if slots is None:
             slots = self._histograms[key] = self._histogram(name, _labels(labels))
         total, buckets = slots
-        self._values[total] += seconds
-        self._values[buckets[bisect_left(BOUNDS, seconds)]] += 1.0
+        values = self._values
+        for one in seconds:
+            values[total] += one
+            values[buckets[bisect_left(BOUNDS, one)]] += 1.0
 
     def _histogram(self, name: str, labels: Labels) -> tuple[int, tuple[int, ...]]:
         bounds = (*BOUNDS, float("inf"))
