@@ -545,3 +545,27 @@ def test_replies_do_not_depend_on_where_bytes_are_cut(
     for number, reply in zip(chosen, replies, strict=True):
         status, body = WHOLE[number]
         assert (status, body or reply.body) == (reply.status, reply.body)
+
+
+@settings(
+    max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
+@given(chosen=st.sampled_from(REQUESTS), data=st.data())
+def test_damaged_requests_are_refused_or_answered_and_never_a_fault(
+    server: Running, chosen: bytes, data: st.DataObject
+) -> None:
+    """Law: whatever bytes come, each reply is whole, and none says that the server failed."""
+    at = data.draw(st.integers(0, len(chosen)))
+    removed = data.draw(st.integers(0, 20))
+    added = data.draw(st.binary(max_size=20) | st.sampled_from([b"\r\n", b"\r\n\r\n", b": ", b"0"]))
+    with Wire(server) as wire:
+        wire.send(chosen[:at] + added + chosen[at + removed :] + chosen).half_close()
+        statuses = []
+        try:
+            while True:
+                statuses.append(wire.reply().status)
+        except ConnectionError:  # the end
+            pass
+
+    assert not [status for status in statuses if status >= 500]
+    assert 200 == server.request("GET", "/health").status
