@@ -106,6 +106,8 @@ def test_a_policy_is_bound_before_anything_is_judged(case: dict[str, Any]) -> No
         return
     problem = refused(handler, body)
     assert (problem.status, problem.code, problem.detail) == (400, expect["code"], expect["detail"])
+    member = {"unknown": "id", "version": "version", "hash": "hash"}[expect["code"].split("_")[1]]
+    assert problem.pointer == f"/policy/policy_{member}"
 
 
 @cases("not_json")
@@ -543,6 +545,25 @@ def test_a_small_question_is_answered_at_once_when_its_schema_is_known() -> None
     answer, at_once = sent(handler, post(body))
     assert at_once
     assert json.loads(answer.body)["passed"] is True
+
+
+@pytest.mark.parametrize("schema", [True, None, 5, {"type": "array", "title": "never compiled"}])
+def test_what_the_kernel_refuses_is_answered_at_once(schema: Any) -> None:
+    answer, at_once = sent(verifying(), post(question(schema=schema)))
+    assert at_once
+    assert json.loads(answer.body)["reason_codes"] == [101]
+
+
+def test_peers_count_when_it_is_said_what_is_quick() -> None:
+    schema = {"items": {"enum": [{"b": n} for n in range(500)]}}
+    votes = [{"candidate_id": str(n), "output": [{"b": 499}] * 30} for n in range(100)]
+    inline = [{"mime": "application/json", "content": json.dumps(votes)}]
+    handler = verifying()
+    for policy, quick in (("schema_only", True), ("crosscheck", False)):
+        body = question(policy=policy, schema=schema, output=[{"b": 1}], inline=inline)
+        asked(handler, body)
+        body["candidate"]["candidate_id"] = "other"
+        assert sent(handler, post(body))[1] is quick
 
 
 def test_what_may_take_long_is_never_judged_in_the_loop() -> None:

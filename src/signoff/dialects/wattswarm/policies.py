@@ -94,11 +94,13 @@ class BindingInvalid(Exception):
     Args:
         code: ``policy_unknown``, ``policy_version_mismatch`` or ``policy_hash_mismatch``.
         text: What a kernel says of it.
+        member: The member of the policy that is wrong.
     """
 
-    def __init__(self, code: str, text: str) -> None:
+    def __init__(self, code: str, text: str, *, member: str) -> None:
         super().__init__(f"policy binding invalid: {text}")
         self.code = code
+        self.pointer = f"/policy/{member}"
 
 
 POLICIES: Final[Mapping[str, Policy]] = {
@@ -168,9 +170,10 @@ def bind(policy: PolicyBinding, extra_hashes: Mapping[str, frozenset[str]]) -> F
     id_, received = policy.policy_id, policy.policy_hash
     if id_ not in POLICIES:
         text = f"policy {shown(id_)} missing in registry"
-        raise BindingInvalid("policy_unknown", text)
+        raise BindingInvalid("policy_unknown", text, member="policy_id")
     if policy.policy_version != VERSION:
-        raise BindingInvalid("policy_version_mismatch", "policy version mismatch")
+        text = "policy version mismatch"
+        raise BindingInvalid("policy_version_mismatch", text, member="policy_version")
     spelt = _HASH.fullmatch(received)
     digest = spelt[1].lower() if spelt else ""
     if digest == kernel_hash(id_) or received in extra_hashes.get(id_, ()):
@@ -179,4 +182,4 @@ def bind(policy: PolicyBinding, extra_hashes: Mapping[str, frozenset[str]]) -> F
     params = policy.policy_params
     if digest and digest in {doc_hash(id_, params), doc_hash(id_, params or {})}:
         return Form.DOC
-    raise BindingInvalid("policy_hash_mismatch", "policy hash mismatch")
+    raise BindingInvalid("policy_hash_mismatch", "policy hash mismatch", member="policy_hash")

@@ -151,7 +151,7 @@ class Verifying:
             question = _read(request.body)
             may_fetch = self._may_fetch(question)
             case = self._case(question, with_refs=not may_fetch)
-            if may_fetch or self._waits(question):
+            if may_fetch or self._waits(question, len(request.body)):
                 return _answer(self._start(key, question), request)
             given = self._given(case, Facts(question))
             self._keep(key, given)
@@ -170,12 +170,18 @@ class Verifying:
         """There is nothing to be judged."""
         return question.output is None and self._evidence is EvidenceMode.REQUIRED
 
-    def _waits(self, question: VerifyRequest) -> bool:
+    def _waits(self, question: VerifyRequest, size: int) -> bool:
         """Somebody has to wait for the answer, who must not be the loop."""
         if self._record is not None:
             return True
-        is_quick = question.schema.is_quick(len(question.canonical))
-        return not is_quick and not self._is_missing(question)
+        schema, output = question.schema, question.output
+        if question.policy.binding.policy_id == CROSSCHECK:  # the outputs of peers are judged, too
+            return not (schema.is_quick(size) or self._is_missing(question))
+        return not (
+            schema.is_quick(len(question.canonical))
+            or self._is_missing(question)
+            or schema.minimal_refusal(output) is not None  # nobody asks further
+        )
 
     def _case(self, question: VerifyRequest, *, with_refs: bool) -> Case:
         scope = scope_of(question, with_refs=with_refs)
@@ -184,7 +190,7 @@ class Verifying:
         try:
             return (self._kept_case if small else self._new_case)(policy, schema, scope)
         except BindingInvalid as exc:
-            raise Problem(400, exc.code, str(exc), pointer="/policy") from exc
+            raise Problem(400, exc.code, str(exc), pointer=exc.pointer) from exc
 
     def _new_case(self, policy: ReceivedPolicy, schema: OutputSchema, scope: Scope) -> Case:
         form = bind(policy.binding, self._extra_hashes)
