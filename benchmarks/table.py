@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
+import subprocess
 from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -29,6 +31,8 @@ PACKAGES: Final = (
     "uvloop",
     "httptools",
 )
+
+TOOLS: Final = ("node", "cargo")
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -57,6 +61,7 @@ def surroundings() -> dict[str, str]:
         "system": f"{platform.system()} {platform.machine()}, "
         f"{platform.python_implementation()} {platform.python_version()}",
         "versions": ", ".join([f"signoff {__version__}", *packages]),
+        "tools": ", ".join(f"{name} {_tool(name)}" for name in TOOLS),
     }
 
 
@@ -134,6 +139,14 @@ def _version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return "absent"
+
+
+def _tool(name: str) -> str:
+    program = shutil.which(name)
+    if program is None:
+        return "absent"
+    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    return said.stdout.strip().removeprefix(name).strip() or "of no known version"
 
 
 def _processor() -> str:

@@ -19,6 +19,7 @@ from benchmarks.timing import Effort, Measured
 __all__ = ["Load", "LoadPair", "Side"]
 
 WARM_UP_S: Final = 2.0
+P99_AIM_S: Final = 0.05
 
 
 class Load(Struct, frozen=True, kw_only=True):
@@ -132,4 +133,5 @@ def _latencies(ours: Sequence[Load], peer: Sequence[Load]) -> str:
             [[load.p99_s for load in loads] for loads in (ours, peer)],
         )
     )
-    return f"p50 {' / '.join(middle)} ms, p99 {' / '.join(slow)} ms"
+    told = f"p50 {' / '.join(middle)} ms, p99 {' / '.join(slow)} ms"
+    return f"{told}, the aim is below {1e3 * P99_AIM_S:g}"
