@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +11,7 @@ from signoff.model import Isolation
 from signoff.sandbox import Sandbox
 from tests.sandbox.attacks import Marked
 from tests.sandbox.confined import need
-from tests.sandbox.ordinary_user import OrdinaryUser, ordinary_user
+from tests.sandbox.ordinary_user import NOBODY, OrdinaryUser, folder_of_nobody, ordinary_user
 
 
 @pytest.fixture(params=["L1", "L2", "L3"], scope="session")
@@ -40,3 +42,19 @@ def nobody() -> Iterator[OrdinaryUser]:
     """Someone without any privileges, where root runs the tests."""
     with ordinary_user() as user:
         yield user
+
+
+@pytest.fixture
+def unprivileged(tmp_path: Path) -> Iterator[Path]:
+    """A folder of somebody whom the system can refuse something, who runs the test."""
+    if os.geteuid():
+        yield tmp_path
+        return
+    with folder_of_nobody() as folder:
+        os.setegid(NOBODY)
+        os.seteuid(NOBODY)
+        try:
+            yield folder
+        finally:
+            os.seteuid(0)
+            os.setegid(0)

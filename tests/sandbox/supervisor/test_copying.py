@@ -1,15 +1,23 @@
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from signoff.sandbox.command import Ended
 from signoff.sandbox.supervisor import copying
-from signoff.sandbox.supervisor.copying import Copied, TooMuch, copy_tree
+from signoff.sandbox.supervisor.copying import (
+    Copied,
+    TooMuch,
+    _copy_file,
+    _copy_range,
+    copy_tree,
+)
 from tests.sandbox.attacks import Marked
 
 
@@ -17,6 +25,15 @@ def copied(source: Path, target: Path, *, max_bytes: int = 10**9) -> Copied:
     done = Copied(lambda: None, max_bytes)
     copy_tree(str(source), str(target), done)
     return done
+
+
+def refusing(code: int) -> Callable[..., int]:
+    """A call of the system that fails."""
+
+    def refused(*_: object) -> int:
+        raise OSError(code, os.strerror(code))
+
+    return refused
 
 
 @pytest.fixture
@@ -106,6 +123,101 @@ def test_without_shortcuts_of_the_system(
     copied(source, tmp_path / "target")
 
     assert b"text" == (tmp_path / "target" / "a" / "b" / "file").read_bytes()
+
+
+def test_a_clone_of_the_system_counts_as_a_copy(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fcntl.ioctl", lambda *_: 0)
+
+    assert 14 == copied(source, tmp_path / "target").size
+    with pytest.raises(TooMuch, match="more than 13 bytes"):
+        copied(source, tmp_path / "other", max_bytes=13)
+
+
+@pytest.mark.parametrize("code", [errno.EINVAL, errno.EOPNOTSUPP])
+def test_where_the_system_tells_no_holes_all_is_data(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    monkeypatch.setattr(os, "lseek", refusing(code))
+    copied(source, tmp_path / "target")
+
+    assert b"text" == (tmp_path / "target" / "a" / "b" / "file").read_bytes()
+
+
+@pytest.mark.parametrize("call", ["lseek", "copy_file_range"])
+def test_a_disk_that_fails_is_no_shortcut_refused(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    monkeypatch.setattr("fcntl.ioctl", refusing(errno.EOPNOTSUPP))
+    monkeypatch.setattr(os, call, refusing(errno.EIO), raising=False)
+    with pytest.raises(OSError, match=f"Errno {errno.EIO}"):
+        copied(source, tmp_path / "target")
+
+
+def test_a_file_that_becomes_shorter_ends_where_it_does(tmp_path: Path) -> None:
+    (tmp_path / "short").write_bytes(b"12345")
+    done = Copied(lambda: None, 10**9)
+    with (tmp_path / "short").open("rb") as reading, (tmp_path / "copy").open("wb") as writing:
+        _copy_range(reading.fileno(), writing.fileno(), 0, 10_000, done)
+
+    assert b"12345" == (tmp_path / "copy").read_bytes()
+
+
+def test_what_goes_after_a_folder_was_listed_is_not_there(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = os.listdir
+    monkeypatch.setattr(os, "listdir", lambda folder: ["gone", *listed(folder)])
+    done = copied(source, tmp_path / "target")
+    monkeypatch.undo()
+
+    assert [] == done.missing()
+    assert {path.name for path in source.iterdir()} == {
+        path.name for path in (tmp_path / "target").iterdir()
+    }
+
+
+def test_a_pipe_put_in_the_place_of_a_file_holds_nobody_up(tmp_path: Path) -> None:
+    """It was a file when the folder was looked through."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "target").mkdir()
+    done = Copied(lambda: None, 10**9)
+    folder = os.open(tmp_path, os.O_RDONLY)
+    target = os.open(tmp_path / "target", os.O_RDONLY)
+    try:
+        _copy_file(folder, target, "pipe", done)
+    finally:
+        os.close(folder)
+        os.close(target)
+
+    assert ["pipe"] == done.names
+    assert [] == [*(tmp_path / "target").iterdir()]
+
+
+def test_what_may_not_be_read_is_left_out_and_said(unprivileged: Path) -> None:
+    folder = unprivileged / "source"
+    (folder / "inner").mkdir(parents=True)
+    for name in ("inner/file", "one", "two", "three", "read"):
+        (folder / name).write_text(name)
+    for name in ("inner", "one", "two", "three"):
+        (folder / name).chmod(0)
+    done = copied(folder, unprivileged / "target")
+    (folder / "inner").chmod(0o700)
+
+    assert ["read"] == [path.name for path in (unprivileged / "target").iterdir()]
+    (said,) = done.missing()
+    assert "lacks 4 that could not be copied" in said
+    assert 3 == sum(f"'{name}'" in said for name in ("inner", "one", "two", "three"))
+
+
+def test_a_copy_occupies_a_block_for_each_entry_besides_its_bytes(
+    source: Path, tmp_path: Path
+) -> None:
+    done = copied(source, tmp_path / "target")
+
+    assert (14, 8) == (done.size, done.entries)
+    assert 14 + 8 * copying.BLOCK == done.occupied
 
 
 def test_too_many_bytes(source: Path, tmp_path: Path) -> None:

@@ -36,22 +36,22 @@ def remove(path: str) -> bool:
 
 def _empty(top: int) -> None:
     """Takes out what is in a folder, as far as it can be."""
-    number, stuck = 0, set[str]()
+    number = 0
+    moved_to = f".removed-{os.urandom(8).hex()}"  # no name that somebody has put in the way
     waiting = [name for name in _names(top) if not _unlinked(name, top)]
     while waiting:
         name = waiting.pop()
-        moved = f".removed-{os.getpid()}-{number}"
+        moved = f"{moved_to}-{number}"
         number += 1
         try:
             os.rename(name, moved, src_dir_fd=top, dst_dir_fd=top)
             inner = _opened(moved, top)
         except OSError:
-            stuck.add(name)
-            continue
+            continue  # it stays, and the folder with it
         try:
             for child in _names(inner):
                 if not _unlinked(child, inner):
-                    lifted = f".removed-{os.getpid()}-{number}"
+                    lifted = f"{moved_to}-{number}"
                     number += 1
                     if _renamed(child, inner, lifted, top):
                         waiting.append(lifted)
@@ -73,7 +73,11 @@ def _opened(name: str, folder: int) -> int:
     except PermissionError:
         os.chmod(name, 0o700, dir_fd=folder)
         return os.open(name, FOLDER, dir_fd=folder)
-    os.fchmod(handle, 0o700)
+    try:
+        os.fchmod(handle, 0o700)
+    except OSError:  # it is somebody else's
+        os.close(handle)
+        raise
     return handle
 
 
