@@ -44,6 +44,7 @@ from signoff.dialects.wattswarm.translation import (
 )
 from signoff.engine import Engine
 from signoff.errors import JSONError
+from signoff.interrupt import is_from_a_person
 from signoff.model import Finding, Report, Result, Subject
 from signoff.plan import Plan
 from signoff.registry import Check
@@ -59,6 +60,7 @@ MAX_QUICK_BODY: Final = 64 * 2**10
 KEPT_CASES: Final = 2_048
 KEPT_S: Final = 600.0
 KEPT_OPEN_S: Final = 60.0
+OPEN: Final = Outcome.INCONCLUSIVE.value
 BUSY: Final = (("Retry-After", "1"),)
 NOT_FETCHED: Final = "references were not fetched, since a failure is certain"
 
@@ -251,8 +253,7 @@ class Verifying:
         return self._replying.wording(facts, judged)
 
     def _keep(self, key: bytes, given: Given) -> None:
-        is_open = given.notes["outcome"] == Outcome.INCONCLUSIVE.value
-        self._replies.put(key, given, KEPT_OPEN_S if is_open else KEPT_S)
+        self._replies.put(key, given, KEPT_OPEN_S if given.notes["outcome"] == OPEN else KEPT_S)
 
     def _start(self, key: bytes, question: VerifyRequest | bytes) -> asyncio.Task[Given]:
         """A task that answers, and that nobody's leaving ends."""
@@ -338,19 +339,15 @@ def _passes(checks: Iterable[Check], subject: Subject) -> list[Finding] | None:
             if type(finding) is not Finding or finding.status is not Status.PASS:
                 return None
             findings.append(finding)
-    except Exception:  # noqa: BLE001  the engine says what it means
-        return None
+    except BaseException as exc:  # a library in another language panics past ``Exception``
+        if is_from_a_person(exc):
+            raise
+        return None  # the engine says what it means
     return findings
 
 
 def _filled(wording: Wording, facts: Facts, checks: str) -> Given:
-    response = Response(200, wording.filled(facts, checks))
-    told: dict[str, object] = {
-        "form": wording.form.value,
-        "outcome": wording.status,
-        "codes": wording.reason_codes,
-    }
-    return Given(response, told)
+    return Given(Response(200, wording.filled(facts, checks)), wording.told)
 
 
 def _is_failure(criterion_id: str, result: Result) -> bool:
