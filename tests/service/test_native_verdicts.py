@@ -133,6 +133,32 @@ def test_output_may_be_as_deep_as_anywhere(native: Native, depth: int, status: i
     assert status == native.call("POST", "/v1/verify", body).status
 
 
+DEAR = {
+    "enumeration": {"schema": {"enum": [f"word-{number}" for number in range(20_000)]}},
+    "pattern": {"schema": {"pattern": "^(a{0,200}){0,200}$"}},
+    "subschemas": {"schema": {"items": {"anyOf": [{"const": number} for number in range(2_000)]}}},
+}
+
+
+@pytest.mark.parametrize("kind", DEAR)
+def test_dear_contract_is_judged_beside_the_loop(native: Native, kind: str) -> None:
+    """A small output too may be held to very much."""
+    criterion = {"id": "a", "verifier": "json_schema", "params": DEAR[kind]}
+    digest = native.locked({"id": "c", "criteria": [criterion]})
+    found = [ask(native, contract=digest, output=["x" * 100]).status for _ in range(2)]
+
+    assert ([200, 200], False) == (found, native.was_inline)
+
+
+def test_words_are_looked_through_beside_the_loop(native: Native) -> None:
+    fields = [f"field-{number}" for number in range(900)]
+    criterion = {"id": "a", "verifier": "contains_fields", "params": {"fields": fields}}
+    digest = native.locked({"id": "c", "criteria": [criterion]})
+    found = [ask(native, contract=digest, output=[{}] * 300).status for _ in range(2)]
+
+    assert ([200, 200], False) == (found, native.was_inline)
+
+
 # -- checks of others --
 
 

@@ -108,7 +108,7 @@ class Batch:
         told = bytearray()
         longest = max(len(line) for line in lines if line is not None) if any(lines) else 0
         quick = job.is_quick(longest)
-        for some in _slices(lines, job.at_a_time(longest)):
+        for some in _slices(lines, job.at_a_time(longest, quick=quick)):
             if quick:
                 answers = job.answers(some, summary.lines)
             else:
@@ -159,11 +159,13 @@ class _Job:
         """Lines of so many bytes at the most are answered without keeping anybody waiting."""
         return not self.waits and self._judge.is_quick(longest)
 
-    def at_a_time(self, longest: int) -> int:
-        """How many lines of so many bytes at the most are judged in one turn."""
+    def at_a_time(self, longest: int, *, quick: bool) -> int:
+        """How many lines of so many bytes at the most are judged in one turn, or by one thread."""
         size = longest + 1
-        work = SLICE_WORK // ((self._judge.weight or 1) * size)
-        return max(1, min(SLICE_LINES, SLICE_BYTES // size, work))
+        count = max(1, min(SLICE_LINES, SLICE_BYTES // size))
+        if not quick:
+            return count
+        return max(1, min(count, SLICE_WORK // ((self._judge.weight or 1) * size)))
 
     def answers(self, lines: list[Line], before: int) -> list[Answer]:
         """The answer to each line, of which so many came before."""

@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 
 from signoff.engine import Engine
+from signoff.jsonvalue import JSON
 from signoff.model import Report, Result, Subject, Verdict
 from signoff.plan import Bound, Plan
 from signoff.record import weakened_by
 from signoff.registry import Check
+from signoff.schema_engine.native import PATTERN_COSTS, pattern_cost
 from signoff.status import Status
 from signoff.strictjson import Limits
 from signoff.verifiers import STDLIB
@@ -26,9 +29,15 @@ __all__ = ["Judge", "Judging"]
 Accepts = Callable[[Subject], bool]
 
 AT_ONCE: Final = 100_000
-"""Bytes of a request times subschemas, up to which a verdict takes milliseconds at the most."""
+"""Bytes of a request times evaluations, up to which a verdict takes milliseconds at the most."""
+WORD_BYTES: Final = 64
+"""So many bytes of parameters are worth an evaluation."""
+PATTERN_BYTES: Final = 1024
+"""So much memory of a compiled pattern is worth an evaluation."""
 # These may ask a process or a function of the operator; they say so where they do not.
 _MAY_WAIT: Final = frozenset({"json_schema", "response_shape"})
+# An exact distance on the globe is dear.
+_DEAR: Final = {"within_radius": 20}
 
 
 class Judge(Struct, frozen=True, kw_only=True):
@@ -114,11 +123,36 @@ def _accepts(check: Check) -> Accepts:
 
 
 def _weight(entry: Bound) -> int | None:
-    """How many evaluations a byte of the subject may cost; None for a check that may wait."""
-    verifier, check = entry.criterion.verifier, entry.check
-    if not entry.own or verifier not in STDLIB.entries:
+    """
+    How many evaluations a byte of the subject may cost; None for a check that may wait.
+
+    Lists of words and enumerations are looked through for every value, so that what
+    stands in the parameters counts.
+    """
+    criterion = entry.criterion
+    if not entry.own or criterion.verifier not in STDLIB.entries:
         return None
-    if verifier not in _MAY_WAIT:
-        return 1
-    found: int | None = getattr(check, "subschemas", None)
-    return found
+    words = len(msgspec.json.encode(criterion.params)) // WORD_BYTES
+    if criterion.verifier not in _MAY_WAIT:
+        return _DEAR.get(criterion.verifier, 1) + words
+    subschemas: int | None = getattr(entry.check, "subschemas", None)
+    if subschemas is None:
+        return None
+    return subschemas + words + _pattern_weight(criterion.params.get("schema"))
+
+
+def _pattern_weight(schema: JSON) -> int:
+    """What the patterns of a schema weigh; whatever looks like one is taken for one."""
+    weight, todo = 0, [schema]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, dict):
+            pattern, by_name = item.get("pattern"), item.get("patternProperties")
+            found = [pattern] if isinstance(pattern, str) else []
+            found += by_name if isinstance(by_name, dict) else []
+            costs = (pattern_cost(one) or PATTERN_COSTS[-1] for one in found)
+            weight += sum(cost // PATTERN_BYTES for cost in costs)
+            todo += item.values()
+        elif isinstance(item, list):
+            todo += item
+    return weight
