@@ -556,7 +556,7 @@ def test_what_the_kernel_refuses_is_answered_at_once(schema: Any) -> None:
 
 def test_peers_count_when_it_is_said_what_is_quick() -> None:
     schema = {"items": {"enum": [{"b": n} for n in range(500)]}}
-    votes = [{"candidate_id": str(n), "output": [{"b": 499}] * 30} for n in range(100)]
+    votes = [{"candidate_id": str(n), "output": [{"b": 499}] * 30} for n in range(20)]
     inline = [{"mime": "application/json", "content": json.dumps(votes)}]
     handler = verifying()
     for policy, quick in (("schema_only", True), ("crosscheck", False)):

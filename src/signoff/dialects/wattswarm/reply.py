@@ -7,7 +7,7 @@ worded once, and only what is the candidate's own is filled in.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from typing import Final
@@ -30,7 +30,6 @@ from signoff.dialects.wattswarm.hashes import (
     quoted,
     result_preimage,
 )
-from signoff.dialects.wattswarm.policies import Form
 from signoff.dialects.wattswarm.request import VerifyRequest
 from signoff.dialects.wattswarm.translation import EvidenceMode
 from signoff.jsonvalue import shown
@@ -111,9 +110,7 @@ class Replying:
             audit=_audit(signed, request, word).split(_GAP),
             body=body.split(_GAP),
             prefix=PREFIX if request.policy.binding.policy_hash.startswith(PREFIX) else "",
-            status=word,
-            reason_codes=codes,
-            form=judged.form,
+            told={"form": judged.form.value, "outcome": word, "codes": codes},
         )
 
 
@@ -137,18 +134,14 @@ class Wording(Struct, frozen=True, kw_only=True):
         audit: What the audit hash is of, around candidate, execution and output.
         body: The reply, around the result hash, the output, the audit hash and the checks.
         prefix: Of the result hash.
-        status: ``passed``, ``failed`` or ``inconclusive``.
-        reason_codes: Ascending, each once.
-        form: The reading of the wire.
+        told: Form, outcome and codes, for the log; the same for every reply of this wording.
     """
 
     result: list[str]
     audit: list[str]
     body: list[str]
     prefix: str
-    status: str
-    reason_codes: tuple[int, ...]
-    form: Form
+    told: Mapping[str, object]
 
     def filled(self, facts: Facts, checks: str) -> bytes:
         """

@@ -122,7 +122,7 @@ class OutputSchema:
             raise SchemaUnusable(str(exc)) from exc
 
     def _judge(self, size: int) -> CompiledSchema:
-        compiled = self._full()
+        compiled = self._compiled or self._full()
         if compiled.isolated or self._weight * (size // 2 + 1) <= HERE:
             return compiled
         if self._apart is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from time import monotonic
 from typing import Final
 
@@ -21,7 +21,7 @@ class Given(Struct, frozen=True):
     """A reply with what the log says of it."""
 
     response: Response
-    notes: dict[str, object]
+    notes: Mapping[str, object]
 
 
 class ReplyCache:

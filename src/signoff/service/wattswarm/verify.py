@@ -56,7 +56,7 @@ __all__ = ["Fetching", "Record", "Verifying"]
 
 LIMIT_S: Final = 20.0
 MAX_TASKS: Final = 128
-MAX_QUICK_BODY: Final = 64 * 2**10
+MAX_QUICK_BODY: Final = 16 * 2**10
 KEPT_CASES: Final = 2_048
 KEPT_S: Final = 600.0
 KEPT_OPEN_S: Final = 60.0
