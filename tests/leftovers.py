@@ -5,7 +5,9 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from time import monotonic
 
+WAIT_S = 5.0
 SLEEPER = "import time; time.sleep(600)"
 
 
@@ -17,6 +19,15 @@ def new_marker() -> str:
 def left(marker: str) -> list[int]:
     """Processes that run with the marker on their command line."""
     return [pid for pid in _processes() if marker.encode() in _command(pid)]
+
+
+def gone(marker: str) -> bool:
+    """None runs any more; a busy machine may take a moment to end the last of them."""
+    until = monotonic() + WAIT_S
+    while left(marker):
+        if monotonic() > until:
+            return False
+    return True
 
 
 def _processes() -> Iterator[int]:

@@ -21,7 +21,8 @@ from signoff.executors import (
     Form,
 )
 from signoff.executors.program import ProgramExecutor
-from tests.leftovers import SLEEPER, left, new_marker
+from signoff.sandbox.command import Completed, Ended
+from tests.leftovers import SLEEPER, gone, new_marker
 
 LONG_S = 60.0
 PYTHON = shlex.quote(sys.executable)
@@ -164,7 +165,7 @@ def test_late_program_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
         with pytest.raises(ExecutorTimedOut, match="timed out after 3 s"):
             made.run({}, 3.0)
 
-        assert [] == left(marker)
+        assert gone(marker)
 
 
 def test_program_that_is_not_there_is_found_out_beforehand(tmp_path: Path) -> None:
@@ -209,3 +210,15 @@ def test_example_adds_and_gives_its_evidence() -> None:
     assert "3.25" == found.output["answer"]
     assert [b"number\n1\n2.50\n-0.25"] == [item.data for item in found.evidence]
     assert b"no numbers" in failed.value.log
+
+
+@pytest.mark.parametrize(("elapsed_s", "failure"), [(3.3, ExecutorTimedOut), (2.9, ExecutorFailed)])
+def test_program_that_could_not_be_killed_in_time_was_late_all_the_same(
+    elapsed_s: float, failure: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = Completed(ended=Ended.BROKEN, elapsed_s=elapsed_s, reason="cannot be killed")
+    made = ProgramExecutor("sh")
+    monkeypatch.setattr(made._sandbox, "run", lambda _: broken)
+    with pytest.raises(failure):
+        made.run({}, 3.0)
+    made.close()

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.leftovers import left, new_marker
+from tests.leftovers import gone, left, new_marker
 from tests.service.calls import SCHEMA, call, code, executed, fetched
 from tests.service.proposing import PUBLIC, proposing
 from tests.service.running import Reply, Running
@@ -414,4 +414,4 @@ def test_late_program_is_ended_with_all_that_it_started(commanded: Running) -> N
 
     assert (504, "executor_timeout") == code(reply)
     assert "timed out" in reply.json["detail"]
-    assert [] == left(marker)
+    assert gone(marker)
