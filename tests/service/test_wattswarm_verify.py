@@ -648,9 +648,9 @@ def test_too_many_questions_at_a_time_are_refused(loop: Callable[[Any], Any]) ->
         assert (raised.value.status, raised.value.code) == (503, "busy")
         assert ("Retry-After", "1") in raised.value.headers
         await asyncio.sleep(0)
-        for one in [*waiting, *handler._tasks.values()]:
-            one.cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
+        await handler.close()
+        ended = await asyncio.gather(*waiting, return_exceptions=True)
+        assert {type(one) for one in ended} == {asyncio.CancelledError}
 
     loop(ask())
 

@@ -81,7 +81,7 @@ class WattswarmPart:
             log=worker.log,
         )
         fetch = replace(options.fetch, public_url=public_url)
-        verifying = Verifying(
+        self._verifying = Verifying(
             identity_of(options),
             threads=worker.threads,
             fetcher=Fetcher(fetch, worker.threads, own=own),
@@ -90,7 +90,7 @@ class WattswarmPart:
         )
         self._below: tuple[Route, ...] = (
             *capabilities_route(options.capabilities),
-            Route(method="POST", path="/verify", handler=verifying),
+            Route(method="POST", path="/verify", handler=self._verifying),
             *execute_routes(proposer),
             *evidence_routes(own, threads=worker.threads),
             *(agent_event_routes(self._executions) if options.agent_events else ()),
@@ -109,6 +109,7 @@ class WattswarmPart:
 
     async def stop(self) -> None:
         """Let go of executors, executions and the ledger."""
+        await self._verifying.close()
         if self._options.executor is not None:
             self._options.executor.close()
         await self._executions.close()

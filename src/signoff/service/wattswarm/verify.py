@@ -160,6 +160,13 @@ class Verifying:
         request.notes.update(given.notes)
         return given.response
 
+    async def close(self) -> None:
+        """End the tasks for which nobody waits any more."""
+        tasks = [*self._tasks.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
     def _may_fetch(self, question: VerifyRequest) -> bool:
         """References are fetched unless a failure turns out to be certain."""
         return (
