@@ -25,6 +25,10 @@ from signoff.service.settings import Settings
 ANSWER = b'{"status":"passed","padding":"' + b"x" * 270 + b'"}'
 
 
+class Panic(BaseException):
+    """As a library in another language raises it: no ``except Exception`` sees it."""
+
+
 class App:
     """Routes that answer at once, later, never, by pieces, or wrongly."""
 
@@ -49,12 +53,15 @@ class App:
             Route(method="POST", path="/release", handler=self.release),
             Route(method="POST", path="/raises", handler=self.raises),
             Route(method="POST", path="/raises-later", handler=self.raises_later),
+            Route(method="POST", path="/panics", handler=self.panics),
+            Route(method="POST", path="/panics-later", handler=self.panics_later),
             Route(method="POST", path="/refuses", handler=self.refuses),
             Route(method="GET", path="/metrics", handler=self.metrics),
             Route(method="POST", path="/die", handler=self.die),
             Route(method="POST", path="/count", stream=self.count, types=("text/plain",)),
             Route(method="POST", path="/mirror", stream=self.mirror),
             Route(method="POST", path="/broken-stream", stream=self.broken_stream),
+            Route(method="POST", path="/panicking-stream", stream=self.panicking_stream),
             Route(method="POST", path="/early-stream", stream=self.early_stream),
             Route(method="GET", path="/endless", stream=self.endless),
         )
@@ -108,6 +115,13 @@ class App:
         await asyncio.sleep(0)
         raise ValueError("a secret in an exception")
 
+    def panics(self, request: Request) -> Response:
+        raise Panic("a secret in an exception")
+
+    async def panics_later(self, request: Request) -> Response:
+        await asyncio.sleep(0)
+        raise Panic("a secret in an exception")
+
     def refuses(self, request: Request) -> Response:
         raise Problem(422, "wrong_shape", "expected a number at /a", pointer="/a")
 
@@ -135,6 +149,11 @@ class App:
     async def broken_stream(self, request: Request, body: BodyReader, reply: ReplyWriter) -> None:
         await reply.write(b"some")
         raise KeyError("a secret in an exception")
+
+    async def panicking_stream(
+        self, request: Request, body: BodyReader, reply: ReplyWriter
+    ) -> None:
+        raise Panic("a secret in an exception")
 
     async def early_stream(self, request: Request, body: BodyReader, reply: ReplyWriter) -> None:
         raise Problem(422, "wrong_shape", "nothing of it was read")

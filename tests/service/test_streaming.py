@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -69,6 +70,14 @@ def test_fault_before_the_reply_is_a_problem(server: Running) -> None:
     assert (422, "wrong_shape", 200) == (reply.status, reply.json["code"], after.status)
 
 
+def test_panic_before_the_reply_is_500(server: Running) -> None:
+    with Wire(server) as wire:
+        reply = wire.send(request(path="/panicking-stream")).reply()
+
+    assert (500, "internal") == (reply.status, reply.json["code"])
+    assert "secret" not in reply.body.decode() + server.output()
+
+
 def test_problem_before_the_body_came_ends_the_connection(server: Running) -> None:
     with Wire(server) as wire:
         reply = wire.send(request(path="/early-stream", body=b"x" * 100)[:-1]).reply()
@@ -84,6 +93,16 @@ def test_fault_within_a_reply_cuts_it(server: Running) -> None:
 
     server.logged(event="failed", error="KeyError")
     assert "secret" not in server.output()
+
+
+def test_fault_within_a_reply_to_old_http_is_a_reset(server: Running) -> None:
+    """There, the end of the connection alone would be the end of the reply."""
+    old = b"POST /broken-stream HTTP/1.0\r\nContent-Type: application/json\r\n\r\n"
+    with Wire(server) as wire:
+        receive = partial(wire.send(old).socket.recv, 1000)
+
+        with pytest.raises(ConnectionResetError):
+            b"".join(iter(receive, b""))
 
 
 def test_bytes_that_are_no_chunks_are_400(server: Running) -> None:

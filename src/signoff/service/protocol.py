@@ -187,7 +187,7 @@ class Connection(asyncio.Protocol):
     def abort(self) -> None:
         """Cut the connection."""
         self._state = CLOSING
-        self._transport.abort()
+        self._outgoing.cut()
 
     # What a stream calls.
 
@@ -251,7 +251,7 @@ class Connection(asyncio.Protocol):
         assert head.route is not None
         try:
             answer = head.route.handler(request)
-        except Exception as exc:  # noqa: BLE001 a handler may raise anything, and is answered for
+        except BaseException as exc:  # noqa: BLE001 a handler may raise anything, even to panic
             answer = self._shared.failed(exc, request)
         if isinstance(answer, Response):
             self.reply(head, request, answer, began)
@@ -306,7 +306,7 @@ class Connection(asyncio.Protocol):
     ) -> None:
         try:
             response = await answer
-        except Exception as exc:  # noqa: BLE001 a handler may raise anything, and is answered for
+        except BaseException as exc:  # noqa: BLE001 a handler may raise anything, even to panic
             response = self._shared.failed(exc, request)
         self.reply(head, request, response, began)
 

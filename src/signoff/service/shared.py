@@ -84,8 +84,15 @@ class Shared:
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
-    def failed(self, exc: Exception, request: Request) -> Response:
-        """The reply to a request whose handler raised; the log says where, but nothing of what."""
+    def failed(self, exc: BaseException, request: Request) -> Response:
+        """
+        The reply to a request whose handler raised; the log says where, but nothing of what.
+
+        What ends the task or the process is raised again.  All else is answered for: a
+        library in another language panics past ``Exception``, and the client waits.
+        """
+        if isinstance(exc, asyncio.CancelledError | KeyboardInterrupt | SystemExit):
+            raise exc
         if isinstance(exc, Problem):
             request.notes.setdefault("problem", exc.code)
             return problem_response(exc, request.id)

@@ -73,7 +73,7 @@ class StreamExchange:
             self._wire.send(CONTINUE)
         try:
             await route.stream(self._request, self._body, self)
-        except Exception as exc:  # noqa: BLE001 a handler may raise anything, and is answered for
+        except BaseException as exc:  # noqa: BLE001 a handler may raise anything, even to panic
             self._fail(exc)
         else:
             self._finish()
@@ -114,7 +114,7 @@ class StreamExchange:
         self._note()
         self._wire.released(reusable=self._body.complete and not self._last)
 
-    def _fail(self, exc: Exception) -> None:
+    def _fail(self, exc: BaseException) -> None:
         if self._status or isinstance(exc, ConnectionError):
             self._request.notes["cut"] = type(exc).__name__
             if not isinstance(exc, ConnectionError):
