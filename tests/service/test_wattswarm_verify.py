@@ -426,6 +426,39 @@ def test_the_reply_says_what_was_checked() -> None:
     ]
 
 
+def test_passes_of_one_task_are_told_apart() -> None:
+    """What is worded once for all candidates holds nothing of a candidate."""
+    votes = [{"candidate_id": str(n), "output": OUTPUT} for n in range(3)]
+
+    def inline(count: int) -> list[dict[str, str]]:
+        votes[0]["output"] = OUTPUT if count == 3 else {"answer": "other"}
+        return [{"mime": "application/json", "content": json.dumps(votes)}]
+
+    def measured(x: float) -> dict[str, Any]:
+        output = {"answer": "x", "confidence": x}
+        return question(policy="schema_thresholds", params={"min_confidence": 0.5}, output=output)
+
+    pairs = [
+        (measured(0.75), measured(0.875)),
+        (question(refs=[reference(b"{}")]), question(refs=[reference(b"[]")])),
+        (question(), question(output={"answer": "y"})),
+        *(
+            (
+                question(policy="crosscheck", inline=inline(3), form=form),
+                question(policy="crosscheck", inline=inline(2), form=form),
+            )
+            for form in ("doc",)
+        ),
+    ]
+    for pair in pairs:
+        shared = verifying(fetcher=Giving())
+        found = [asked(shared, one) for one in (*pair, *pair)]
+        alone = [asked(verifying(fetcher=Giving()), one) for one in pair]
+        assert found == alone + alone
+        assert found[0]["signoff"] != found[1]["signoff"]
+        assert [one["passed"] for one in found] == [True] * 4
+
+
 def test_the_order_of_the_checks_is_that_of_the_work() -> None:
     refs, inline = [reference(b"{}")], [{"mime": "text/plain", "content": ""}]
     form = {"kernel": ["check_summary", "ref:0", "majority", "min_score"]}
