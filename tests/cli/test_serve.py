@@ -152,6 +152,27 @@ def test_line_says_where_it_serves() -> None:
     assert (0, b"", False) == (process.returncode, rest, told["wattswarm"])
 
 
+def test_line_of_a_runtime_says_what_becomes_of_evidence() -> None:
+    hosts = ("--evidence-host", "a.example", "--evidence-host", "b.example")
+    with Running.signoff("--wattswarm", "--evidence", "advisory", *hosts) as server:
+        told = server.line(lambda line: line.startswith("signoff: serving"))
+        status = {path: server.request("GET", path).status for path in ("/capabilities", "/docs")}
+
+    assert "evidence advisory, fetched from a.example, b.example" in told
+    assert {"/capabilities": 200, "/docs": 200} == status
+
+
+def test_socket_in_the_file_system_is_served(tmp_path: Path) -> None:
+    place = tmp_path / "s"
+    with Running.signoff("--listen", f"unix:{place}") as server, server.connect() as connection:
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        with connection.makefile("rb") as reply:
+            said = reply.read()
+
+    assert said.startswith(b"HTTP/1.1 200 ")
+    assert not place.exists()
+
+
 # -- what cannot be served --
 
 
