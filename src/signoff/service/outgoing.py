@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
+from contextlib import suppress
 from time import monotonic
 from typing import Final
 
@@ -12,6 +15,9 @@ __all__ = ["Outgoing"]
 MAX_JOINED: Final = 64 * 1024
 # A stream that writes this much lets everything else run before it goes on.
 MAX_UNYIELDED: Final = 64 * 1024
+
+# On closing, do not wait and do not send what is left.
+_RESET: Final = struct.pack("ii", 1, 0)
 
 
 class Outgoing:
@@ -53,6 +59,18 @@ class Outgoing:
         else:
             self._transport.write(head)
             self._transport.write(body)
+
+    def cut(self) -> None:
+        """
+        End the connection so that the client cannot take what it got for everything.
+
+        A reset says so also where the end of the connection is the end of the reply.
+        """
+        if not self.gone:
+            connected = self._transport.get_extra_info("socket")
+            with suppress(OSError):
+                connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            self._transport.abort()
 
     async def drained(self) -> None:
         """
