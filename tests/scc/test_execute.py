@@ -20,12 +20,14 @@ import pytest
 from signoff.model import Isolation
 from signoff.sandbox import Sandbox
 from signoff.scc import execute as execution
+from signoff.scc import told_work
 from signoff.scc.change_set import Assurance
+from signoff.scc.execute import ExecuteRefused
 from signoff.scc.execution_record import Executed
 from signoff.scc.lock import LockHeld, Locks
 from signoff.scc.store import open_registry
 from tests.cli.calling import Called, call
-from tests.repositories import NEEDS_GIT
+from tests.repositories import NEEDS_GIT, Repo
 from tests.sandbox.attacks import eventually
 from tests.sandbox.confined import need
 from tests.scc.works import CONTRACT, DENIED, MISSING, PASSED, RECORD, UNUSABLE, Site
@@ -62,12 +64,14 @@ class ExecutorSite(Site):
         self.sandbox = sandbox
 
 
-def execute(site: ExecutorSite, *program: str, allow_net: bool = False) -> Executed:
+def execute(
+    site: ExecutorSite, *program: str, allow_net: bool = False, contract: str = CONTRACT
+) -> Executed:
     with open_registry(site.root / ".signoff" / "oids.sqlite3") as registry:
         return execution.execute(
             execution.ExecuteRequest(
                 workspace=site.workspace,
-                contract=CONTRACT,
+                contract=contract,
                 argv=program,
                 allow_net=allow_net,
                 env=os.environ,
@@ -340,6 +344,55 @@ class TestRules:
 
         assert shell(site, "echo x > src/x").ok
         assert not shell(site, "seq 3 > src/x").ok
+
+    def test_a_patch_that_is_too_large_to_be_read_is_refused(
+        self, site: ExecutorSite, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(told_work, "MAX_BYTES", 10)
+        done = shell(site, "echo much more than that > src/a.py")
+
+        assert not done.ok
+        assert b"Not told by this patch: it is larger than 10 bytes" in outputs(site)["work.diff"]
+
+
+class TestTheContract:
+    @pytest.mark.parametrize("named", ["absolute", "OID", "./"])
+    def test_may_be_named_by_any_of_its_names(self, site: ExecutorSite, named: str) -> None:
+        names = {"absolute": str(site.root / CONTRACT), "./": f"./{CONTRACT}"}
+        name = names.get(named) or site.oid(CONTRACT)
+        done = execute(site, "true", contract=name)
+
+        assert done.ok
+        assert (name, site.sha256) == tuple(
+            record_of(site)[field] for field in ("contract_ref", "contract_sha256")
+        )
+
+    @pytest.mark.parametrize(
+        ("name", "says"),
+        [
+            ("01" + "A" * 24, "is not registered"),
+            ("/etc/passwd", "passwd"),
+            ("no.json", "no.json"),
+        ],
+    )
+    def test_by_another_name_is_none(self, site: ExecutorSite, name: str, says: str) -> None:
+        with pytest.raises(ExecuteRefused, match=says):
+            execute(site, "true", contract=name)
+        assert site.without_record()
+
+    def test_that_is_no_document_is_none(self, site: ExecutorSite) -> None:
+        site.repo.write(CONTRACT, "{")
+        with pytest.raises(ExecuteRefused, match=CONTRACT):
+            execute(site, "true")
+
+    def test_is_for_a_repository_whose_commits_a_record_can_name(
+        self, tmp_path: Path, sandbox: Sandbox
+    ) -> None:
+        Repo(tmp_path / "long", "--object-format=sha256")
+        site = ExecutorSite(tmp_path / "long", sandbox)
+        with pytest.raises(ExecuteRefused, match="SHA-256 ids, which no record can name"):
+            execute(site, "true")
+        assert site.without_record()
 
 
 class TestTheCommand:

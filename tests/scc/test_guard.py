@@ -20,7 +20,7 @@ from signoff.scc.gate_report import GROUPS, encode_report
 from signoff.scc.guard import Candidate
 from signoff.scc.snapshot import Kind, Snapshot
 from signoff.scc.triplet import HASHES, Measured, report_bytes, selftest_bytes
-from signoff.scc.written import WrittenRun
+from signoff.scc.written import LEDGER_FILE, WrittenRun
 from tests.cli.calling import call
 from tests.scc.filed_run import (
     AREA,
@@ -168,6 +168,27 @@ CASES = {
     "a report of another day than its run": Case(
         codes=("REPORT_NAME_INVALID", "REPORT_DUPLICATE"), listed=another_report
     ),
+    "a report without a heading": Case(
+        codes=("REPORT_NAME_INVALID",), listed=said("# REPORT__C-1", "REPORT__C-1")
+    ),
+    "a report that is a link": Case(
+        codes=("EVIDENCE_SYMLINK", "ROLLBACK_DELETE_FORBIDDEN"),
+        after=steps(
+            lambda run: shutil.move(run.root / REPORT, run.root / "artifacts" / "aside"),
+            linked(REPORT, "../../../artifacts/aside"),
+        ),
+    ),
+    "selftest.log that is a link": Case(
+        codes=("EVIDENCE_SYMLINK", "ROLLBACK_DELETE_FORBIDDEN"),
+        after=steps(
+            lambda run: shutil.move(run.root / SELFTEST, run.root / "artifacts" / "aside"),
+            linked(SELFTEST, "../../../../../artifacts/aside"),
+        ),
+    ),
+    "a path in the notes that the report lists": Case(
+        codes=(), listed=said("- none", f"see {MIRROR}/{LOG}.")
+    ),
+    "a contract taken away": Case(codes=("VERDICT_STALE",), after=removed(CONTRACT)),
     "a report of another run": Case(
         codes=("VERDICT_CONTRADICTION",), listed=said("0000abcd", "0000abce")
     ),
@@ -518,6 +539,51 @@ def test_without_a_ledger_nothing_vouches_for_a_run(root: Path) -> None:
     run, _ = spoiled(CASES["as it was left"], root)
 
     assert ("SELFTEST_USER_SUPPLIED",) == run.judged(None).fail_codes
+
+
+def test_a_report_of_a_task_code_that_begins_alike_is_no_report_of_this(root: Path) -> None:
+    run, known = spoiled(CASES["as it was left"], root)
+    run.put(f"{REPORTS}/REPORT__{TASK_CODE}__MORE__20260131.md", b"# x\n")
+
+    assert () == run.judged(known).findings
+
+
+def test_a_ledger_that_cannot_be_read_vouches_for_nothing(root: Path) -> None:
+    """And no report of the gate is left from which somebody could read a PASS."""
+    run, known = spoiled(CASES["as it was left"], root)
+    run.record(known)
+    assert 0 == call("scc", "verdict", "--workspace", root).code
+    (root / LEDGER_FILE).write_bytes(b"no database" * 1_000)
+    called = call("scc", "verdict", "--workspace", root)
+
+    assert 0 != called.code
+    assert LEDGER_FILE.rpartition("/")[2] in called.err
+    assert not (root / "mvm/verdict/verdict.json").exists()
+
+
+def test_a_ledger_that_is_a_link_vouches_for_nothing(root: Path) -> None:
+    run, known = spoiled(CASES["as it was left"], root)
+    run.record(known)
+    shutil.move(root / LEDGER_FILE, root / "elsewhere")
+    (root / LEDGER_FILE).symlink_to(root / "elsewhere")
+    called = call("scc", "verdict", "--workspace", root)
+
+    assert 0 != called.code
+    assert "is a symbolic link" in called.err
+    assert not (root / "mvm/verdict/verdict.json").exists()
+
+
+@pytest.mark.parametrize("area", [AREA, ""])
+def test_a_folder_of_reports_that_is_a_link_is_none(root: Path, area: str) -> None:
+    run, known = spoiled(CASES["as it was left"], root)
+    run.record(known)
+    shutil.move(root / REPORTS, root / "elsewhere")
+    (root / REPORTS).symlink_to(root / "elsewhere")
+    named = ("--area", area) if area else ()
+    called = call("scc", "verdict", "--workspace", root, *named, "--json")
+
+    assert 1 == called.code
+    assert "EVIDENCE_SYMLINK" in called.json["fail_codes"]
 
 
 def test_an_earlier_run_copied_back_is_refused(root: Path) -> None:

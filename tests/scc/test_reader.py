@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from signoff.dialects.scc.verdict import FailClass, utc_of
+from signoff.errors import VerdictRefused
+from signoff.scc import reader
 from signoff.scc.reader import Expected, ReadVerdict, read_verdict
 from tests.dialects.scc.vectors import cases, document
 from tests.scc.world import made
@@ -107,3 +110,33 @@ def test_no_single_byte_of_a_pointed_verdict_can_change(tmp_path: Path) -> None:
         pointer.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
 
         assert is_missing(read_verdict(pointer, now=NOW)), at
+
+
+META = {
+    **dict.fromkeys(("contract_sha256", "tree_digest", "task_id", "task_code", "run_id"), "x"),
+    "started_utc": "2026-01-31T12:00:00.000000Z",
+    "finished_utc": "2026-01-31T12:00:09.000000Z",
+    "workspace_ref": {"commit": "f"},
+}
+
+
+@pytest.mark.parametrize(
+    ("meta", "says"),
+    [
+        ("{", "is not strict JSON"),
+        ("[]", "must be object"),
+        (json.dumps({**META, "task_code": ""}), "task_code must be a non-empty string"),
+        (json.dumps({**META, "run_id": 1}), "run_id must be a non-empty string"),
+        (json.dumps({**META, "workspace_ref": "f"}), "workspace_ref.commit must be string"),
+        (json.dumps({**META, "workspace_ref": {"commit": 1}}), "workspace_ref.commit must be"),
+        (json.dumps({**META, "workspace_ref": {"commit": "e"}}), "another commit"),
+        (json.dumps({**META, "finished_utc": "2026-01-31T11:59:59.000000Z"}), "before it started"),
+    ],
+)
+def test_facts_of_a_run_that_are_none_are_refused(tmp_path: Path, meta: str, says: str) -> None:
+    (tmp_path / "evidence").mkdir()
+    (tmp_path / "evidence" / "run_meta.json").write_text(json.dumps(META))
+    reader._require_meta(tmp_path, Expected(commit="f"))
+    (tmp_path / "evidence" / "run_meta.json").write_text(meta)
+    with pytest.raises(VerdictRefused, match=says):
+        reader._require_meta(tmp_path, Expected(commit="f"))

@@ -14,6 +14,7 @@ from signoff.scc.triplet import (
     TripletFacts,
     TripletInvalid,
     hashes_bytes,
+    is_date,
     read_hashes,
     read_report,
     read_selftest,
@@ -115,3 +116,23 @@ def test_hashes_read_back(sizes: dict[str, int]) -> None:
 def test_hashes_of_another_form_are_none(data: bytes) -> None:
     with pytest.raises(TripletInvalid):
         read_hashes(data)
+
+
+@pytest.mark.parametrize("text", ["", "2026013", "202601311", "2026013a", "20260231", "٢٠٢٦٠١٣١"])
+def test_a_date_that_is_none(text: str) -> None:
+    assert not is_date(text)
+    assert is_date("20260131")
+
+
+def test_a_line_of_a_check_whose_name_is_no_text_is_none() -> None:
+    lines = r'CRITERION="\x" STATUS=pass CODES=-', r'CRITERION="a" STATUS=fail CODES=-'
+    found = read_selftest("".join(f"{line}\n" for line in (*lines, "EXIT_CODE=1")).encode())
+
+    assert [("a", "fail")] == [(one.id, one.status) for one in found.lines]
+
+
+def test_a_path_that_begins_like_a_text_and_is_none_is_listed_as_it_stands() -> None:
+    """So it is found to lie nowhere, and not passed over."""
+    data = report_bytes(FACTS, ["a"]).replace(b"`a`", rb'"\x"')
+
+    assert (r'"\x"',) == read_report(data).paths
