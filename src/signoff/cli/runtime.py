@@ -40,6 +40,8 @@ class Runtime(Struct, frozen=True, kw_only=True):
         evidence_total: Seconds for all references of a request.
         executor: What does the work.
         executor_envs: Names of variables that a program gets.
+        executor_reads: Paths, beyond the system's, that a program may read.
+        executor_network: A program may open sockets.
         openai_key_env: Name of the variable with the key of an endpoint.
         execute_timeout: Seconds that it may take.
         agent_events: What becomes of events.
@@ -58,6 +60,8 @@ class Runtime(Struct, frozen=True, kw_only=True):
     evidence_total: float
     executor: str | None
     executor_envs: tuple[str, ...]
+    executor_reads: tuple[str, ...]
+    executor_network: bool
     openai_key_env: str | None
     execute_timeout: float
     agent_events: str
@@ -102,15 +106,33 @@ class Runtime(Struct, frozen=True, kw_only=True):
             raise Refusal(str(exc), next_step="signoff serve --help shows the options") from exc
 
     def _executor(self) -> Any:
+        self._require_fitting()
         if self.executor is None:
             return None
         from signoff.executors.choosing import executor_of  # likewise
         from signoff.service.wattswarm.execute import EXECUTOR_SETTINGS  # likewise
 
         settings = replace(
-            EXECUTOR_SETTINGS, env=self.executor_envs, key_env=self.openai_key_env or ""
+            EXECUTOR_SETTINGS,
+            env=self.executor_envs,
+            readable=self.executor_reads,
+            network=self.executor_network,
+            key_env=self.openai_key_env or "",
         )
-        return executor_of(self.executor, settings)
+        executor = executor_of(self.executor, settings)
+        executor.prepare()  # what is not there is told before anything is served
+        return executor
+
+    def _require_fitting(self) -> None:
+        """No option is given in vain."""
+        for option, kind, given in (
+            ("--executor-env", "cmd:", self.executor_envs),
+            ("--executor-read", "cmd:", self.executor_reads),
+            ("--executor-network", "cmd:", self.executor_network),
+            ("--openai-key-env", "openai:", self.openai_key_env),
+        ):
+            if given and not (self.executor or "").startswith(kind):
+                raise ValueError(f"{option} goes with --executor {kind}")
 
 
 def _names(text: str, option: str) -> tuple[str, ...]:
@@ -205,6 +227,14 @@ _OPTIONS: Final = (
         metavar="NAME",
         help="Let a program see this variable; repeatable.",
     ),
+    click.option(
+        "--executor-read",
+        "executor_reads",
+        multiple=True,
+        metavar="PATH",
+        help="Let a program read this, beyond the system; repeatable.",
+    ),
+    click.option("--executor-network", is_flag=True, help="Let a program open sockets."),
     click.option(
         "--openai-key-env", metavar="NAME", help="Send an endpoint the key in a variable."
     ),
