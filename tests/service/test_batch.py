@@ -181,6 +181,16 @@ def test_line_that_is_too_long_is_told_and_skipped(tmp_path: Path) -> None:
                 assert ["passed"] * 2 == [found[at]["outcome"] for at in (0, 2)]
 
 
+def test_line_may_be_no_larger_than_outputs_may_be(tmp_path: Path) -> None:
+    with Native(tmp_path, limits=Limits(max_bytes=100)) as native:
+        found = judged(native, [line(output=GOOD), line(output=GOOD, id="x" * 100)])
+        body = {"contract": native.locked(), "output": GOOD, "id": "x" * 100}
+        alone = native.call("POST", "/v1/verify", body)
+
+    assert ("passed", "too_large") == (found[0]["outcome"], found[1]["error"]["code"])
+    assert (413, "too_large") == (alone.status, alone.json["code"])
+
+
 @pytest.mark.parametrize(
     ("query", "status"),
     [

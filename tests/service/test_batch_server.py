@@ -6,6 +6,7 @@ import json
 import select
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +49,9 @@ def chunk(data: bytes) -> bytes:
 def received(connection: socket.socket, until: bytes) -> bytes:
     """What comes until that has come, or the end."""
     data = b""
-    while until not in data:
-        piece = connection.recv(65_536)
-        if not piece:
-            break
-        data += piece
+    with suppress(ConnectionResetError):  # one of the ways in which it ends
+        while until not in data and (piece := connection.recv(65_536)):
+            data += piece
     return data
 
 

@@ -75,24 +75,30 @@ class Batch:
         """Judge every line that comes."""
         asked = _asked(request.query)
         judge = await self._judge(asked["contract"])
+        max_line = min(self._worker.settings.max_body, self._judging.limits.max_bytes)
         job = _Job(
             judging=self._judging,
             judge=judge,
             keeper=self._keeper,
             whole=asked.get("detail") == "report",
-            max_line=self._worker.settings.max_body,
+            max_line=max_line,
         )
-        source = LineSource(body, max_line=self._worker.settings.max_body)
+        source = LineSource(body, max_line=max_line)
         summary = Summary(contract=judge.plan.locked.digest)
         reply.start(200, NDJSON)
-        while lines := await source.next():
-            await self._answer(job, lines, summary, reply)
-        await reply.write(summary.encoded())
+        try:
+            while lines := await source.next():
+                await self._answer(job, lines, summary, reply)
+            await reply.write(summary.encoded())
+        finally:
+            self._note(request, summary)
+
+    def _note(self, request: Request, summary: Summary) -> None:
+        """What was judged, also where the client went before its end."""
         request.notes |= {"contract": summary.contract, "lines": summary.lines}
         for outcome in ("passed", "inconclusive", "failed"):
-            self._worker.metrics.count(
-                "signoff_verdicts", getattr(summary, outcome), outcome=outcome
-            )
+            count = getattr(summary, outcome)
+            self._worker.metrics.count("signoff_verdicts", count, outcome=outcome)
 
     async def _judge(self, digest: str) -> Judge:
         known = self._plans.known(digest)
@@ -122,7 +128,8 @@ class Batch:
             if late:
                 await asyncio.sleep(0)
                 turn = perf_counter()
-        await reply.write(bytes(told))
+        if told:
+            await reply.write(bytes(told))
 
     async def _elsewhere(self, job: _Job, lines: list[Line], before: int) -> list[Answer]:
         """The answers, from threads: from one, or from several among whom lines are dealt out."""
