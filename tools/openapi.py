@@ -229,9 +229,7 @@ def _post_batch() -> Schema:
         "requestBody": {
             "required": True,
             "content": {
-                "application/x-ndjson": {
-                    "schema": {"description": "One `BatchLine` in each line."}
-                }
+                "application/x-ndjson": {"schema": {"description": "One `BatchLine` in each line."}}
             },
         },
         "responses": _responses(
