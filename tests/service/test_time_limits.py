@@ -13,10 +13,10 @@ from tests.service.running import WAIT_S, Running
 from tests.service.wire import JSON_HEADER, Wire, request
 
 LIMITS: dict[str, Any] = {
-    "head_timeout_s": 0.4,
-    "body_timeout_s": 0.4,
-    "idle_timeout_s": 0.8,
-    "write_timeout_s": 0.6,
+    "head_timeout_s": 0.6,
+    "body_timeout_s": 0.6,
+    "idle_timeout_s": 1.2,
+    "write_timeout_s": 1.0,
 }
 
 
