@@ -48,7 +48,7 @@ def written(repo: Repo, kind: str, data: bytes) -> str:
 def refused(ask: Callable[[str], Any], id_: str) -> str:
     with pytest.raises(NotJudged) as caught:
         ask(id_)
-    return caught.value.finding.detail
+    return str(caught.value.finding.detail)
 
 
 def test_a_tag_is_followed_to_its_commit_and_to_nothing_else(repo: Repo, objects: Objects) -> None:
