@@ -1,5 +1,5 @@
 """
-Every exception that signoff raises, in one tree.
+Every exception that signoff raises, in one tree; a dialect's own stand in the dialect.
 
     SignoffError
     ├── JSONError            a text is not strict JSON, or exceeds a limit
@@ -31,9 +31,6 @@ Every exception that signoff raises, in one tree.
     ├── PatchRefused         a diff that cannot be cleared
     ├── VerdictRefused       a foreign verdict that counts as missing
     ├── RegistryRefused      a registry of objects may not do what it was asked
-    ├── VerificationError    a forge document that cannot be used
-    │   ├── UnknownContractError   no contract of that name
-    │   └── ContractFormatError    a contract's file is not what it must be
     └── VerdictError         the verdict is not a pass: carries the report
 
 ``VerdictError`` is the only one that speaks of the judged work; all others say
@@ -51,7 +48,6 @@ __all__ = [
     "CommandDenied",
     "ConfigError",
     "ContractError",
-    "ContractFormatError",
     "DatabaseUnusable",
     "DocumentError",
     "DuplicateVerifier",
@@ -78,10 +74,8 @@ __all__ = [
     "SignoffError",
     "StoreFull",
     "TextError",
-    "UnknownContractError",
     "VerdictError",
     "VerdictRefused",
-    "VerificationError",
 ]
 
 
@@ -374,22 +368,6 @@ class VerdictRefused(SignoffError, ValueError):
 
 class RegistryRefused(SignoffError):
     """A registry of objects may not do what it was asked: nothing was changed."""
-
-
-class VerificationError(SignoffError, ValueError):
-    """A document of the forge dialect cannot be used."""
-
-
-class UnknownContractError(VerificationError):
-    """There is no contract of that name and version; the message has the nearest names."""
-
-
-class ContractFormatError(VerificationError):
-    """A forge contract is not what it must be; carries the field and the file, where known."""
-
-    def __init__(self, message: str, *, field: str = "", source: str = "") -> None:
-        super().__init__(": ".join(part for part in (source, field, message) if part))
-        self.message, self.field, self.source = message, field, source
 
 
 class VerdictError(SignoffError):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from signoff.errors import ContractFormatError
+from signoff.dialects.forge.errors import ContractFormatError
 from signoff.forge import (
     ContractSchemaVerifier,
     ContractSpec,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from signoff.errors import ContractFormatError, UnknownContractError
+from signoff.dialects.forge.errors import ContractFormatError, UnknownContractError
 from signoff.forge import ContractSpec, load_contract_spec
 from signoff.forge.contract_files import ROOT_VARIABLE
 

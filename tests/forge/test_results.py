@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from signoff.dialects.forge import verification_result_from_dict
-from signoff.errors import VerificationError
+from signoff.dialects.forge.errors import VerificationError
 from signoff.forge import (
     VerificationResult,
     VerificationStatus,

@@ -17,8 +17,9 @@ from signoff.dialects.forge import (
     overall_status,
     verification_results_to_jsonable,
 )
+from signoff.dialects.forge.errors import ContractFormatError
 from signoff.document import LIMITS, parse_document, read_bytes
-from signoff.errors import ContractFormatError, DocumentError
+from signoff.errors import DocumentError
 from signoff.forge.contract_spec import ContractSpec
 from signoff.forge.json_object import OUTPUT_NOT_CHECKED
 from signoff.forge.verification import verify_task_result

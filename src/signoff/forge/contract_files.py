@@ -17,8 +17,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from signoff.dialects.forge.errors import ContractFormatError, UnknownContractError
 from signoff.document import read_bytes
-from signoff.errors import ContractFormatError, DocumentError, UnknownContractError
+from signoff.errors import DocumentError
 from signoff.forge.contract_spec import MAX_CONTRACT_BYTES, ContractSpec
 from signoff.jsonvalue import shown
 

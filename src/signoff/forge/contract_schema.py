@@ -8,7 +8,8 @@ from typing import Any, Final
 from msgspec import Struct
 
 from signoff.dialects.forge import FailureClass, VerificationResult, VerificationStatus
-from signoff.errors import ContractFormatError, SchemaNotJudged
+from signoff.dialects.forge.errors import ContractFormatError
+from signoff.errors import SchemaNotJudged
 from signoff.forge.contract_spec import ContractSpec
 from signoff.forge.json_object import OUTPUT_NOT_CHECKED
 from signoff.forge.schema_rules import NotJSON, TaskSchema, plain_json

@@ -15,9 +15,10 @@ from typing import Any, Final, Self
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
+from signoff.dialects.forge.errors import ContractFormatError
 from signoff.dialects.forge.policy import chosen
 from signoff.document import parse_document, read_bytes
-from signoff.errors import ContractFormatError, DocumentError
+from signoff.errors import DocumentError
 from signoff.forge.schema_rules import NotJSON, TaskSchema, plain_json, task_schema
 from signoff.jsonvalue import JSON, json_type, shown
 from signoff.strictjson import Limits

@@ -13,7 +13,8 @@ from typing import Any, Final
 from msgspec import Struct
 
 from signoff.canonical import canonical_bytes, digest
-from signoff.errors import ContractFormatError, SchemaError
+from signoff.dialects.forge.errors import ContractFormatError
+from signoff.errors import SchemaError
 from signoff.jsonvalue import JSON, join_pointer, shown
 from signoff.schema_engine import CONTRACT_RULES, CompiledSchema, SchemaRules, compile_schema
 

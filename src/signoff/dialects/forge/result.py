@@ -14,8 +14,8 @@ from typing import Any, Final, NoReturn
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
+from signoff.dialects.forge.errors import VerificationError
 from signoff.dialects.forge.jsonform import copied, jsonable, plain_text
-from signoff.errors import VerificationError
 from signoff.jsonvalue import JSON, shown
 
 __all__ = [
