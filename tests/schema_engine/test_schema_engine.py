@@ -172,6 +172,19 @@ def test_canonical_bytes_that_are_no_json_are_a_fault() -> None:
         compile_canonical(b'{"type": "string"')
 
 
+def test_few_large_schemas_are_kept_and_many_small_ones() -> None:
+    def sized(name: str, size: int) -> CompiledSchema:
+        return compile_schema({"const": name, "description": "x" * size})
+
+    small, large = sized("first", 100), sized("first", 20_000)
+    assert sized("first", 20_000) is large
+    for n in range(40):
+        sized(f"other {n}", 100)
+        sized(f"other {n}", 20_000)
+    assert sized("first", 100) is small
+    assert sized("first", 20_000) is not large
+
+
 def test_equal_schemas_are_compiled_once() -> None:
     first = compile_schema({"minimum": 1, "type": "number"})
 

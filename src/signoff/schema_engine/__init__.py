@@ -45,6 +45,9 @@ __all__ = [
     "schema_engines",
 ]
 
+MAX_SMALL = 16 * 2**10
+"""Canonical bytes of a schema that is one of many that are kept; of larger ones few are."""
+
 MAX_COMPLAINTS = 100_000
 """Subschemas times values, above which complaints are gathered where memory is limited."""
 
@@ -68,7 +71,6 @@ def compile_schema(schema: JSON, rules: SchemaRules = CONTRACT_RULES) -> Compile
     return compile_canonical(canonical, rules)
 
 
-@lru_cache(maxsize=1024)
 def compile_canonical(canonical: bytes, rules: SchemaRules = CONTRACT_RULES) -> CompiledSchema:
     """
     The schema whose canonical bytes these are: the quick way, for whoever has them.
@@ -76,6 +78,10 @@ def compile_canonical(canonical: bytes, rules: SchemaRules = CONTRACT_RULES) -> 
     Raises:
         SchemaError: It cannot be used: every fault.
     """
+    return (_kept if len(canonical) <= MAX_SMALL else _kept_large)(canonical, rules)
+
+
+def _compile(canonical: bytes, rules: SchemaRules) -> CompiledSchema:
     try:
         schema = loads(canonical, limits=Limits(max_depth=rules.max_depth))
     except JSONError as exc:
@@ -92,6 +98,11 @@ def compile_canonical(canonical: bytes, rules: SchemaRules = CONTRACT_RULES) -> 
         reason = shown(str(exc).partition("\n")[0])
         raise SchemaError((Fault("", f"is refused by the engine: {reason}"),)) from exc
     return CompiledSchema(here, elsewhere, seen, rules)
+
+
+# A compiled schema takes many times its bytes, and whose schemas come may be anybody.
+_kept = lru_cache(maxsize=1024)(_compile)
+_kept_large = lru_cache(maxsize=8)(_compile)
 
 
 class CompiledSchema:
