@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
@@ -118,6 +119,16 @@ def test_all_faults_are_told_with_their_places(native: Native) -> None:
     )
     assert [("/colour", 1), ("/criteria/0/verifier", 2), ("/criteria/1/params/min", 3)] == found
     assert "3 faults" in reply.json["detail"]
+
+
+def test_time_for_many_faults_grows_with_the_text_alone(native: Native) -> None:
+    began = process_time()
+    reply = native.call("POST", "/v1/contracts", {f"{name:x}": 1 for name in range(60_000)})
+
+    assert (422, "/0") == (reply.status, reply.json["pointer"])
+    assert "60002 faults" in reply.json["detail"]
+    # To find the places of all of them would take minutes.
+    assert process_time() - began < 20
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,14 @@ def test_large_output_is_judged_beside_the_loop(native: Native) -> None:
     assert (200, False) == (reply.status, native.was_inline)
 
 
+@pytest.mark.parametrize("output", [[[]] * 60_000, {str(name): 0 for name in range(30_000)}])
+def test_large_body_is_read_beside_the_loop(native: Native, output: Any) -> None:
+    ask(native, contract=native.locked(), output=GOOD)
+    reply = ask(native, contract="sha256:", output=output)
+
+    assert (422, "/contract", False) == (reply.status, reply.json["pointer"], native.was_inline)
+
+
 @pytest.mark.parametrize("locked", [False, True])
 def test_contract_can_be_sent_along(native: Native, locked: bool, tmp_path: Path) -> None:
     contract = json.loads(encode_lock(lock(CONTRACT, STDLIB))) if locked else CONTRACT

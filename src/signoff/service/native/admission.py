@@ -88,10 +88,7 @@ def admit(document: JSON, registry: Registry, *, source: Document | None = None)
         named = {fault.where for fault in faults}
         faults += (fault for fault in exc.faults if fault.where not in named)
     if locked is None or faults:
-        faults = [
-            replace(fault, where=prefix + fault.where) for fault in sorted(faults, key=_position)
-        ]
-        raise _problem(faults if source is None else [*map(source.placed, faults)])
+        raise _problem(sorted(faults, key=_position), prefix, source)
     return Admitted(locked=locked, was_locked=bool(prefix))
 
 
@@ -113,14 +110,18 @@ def _position(fault: Fault) -> int:
     return int(tokens[2]) if len(tokens) > 2 and tokens[2].isdigit() else -1
 
 
-def _problem(faults: list[Fault]) -> Problem:
+def _problem(faults: list[Fault], prefix: str, source: Document | None) -> Problem:
+    """All faults counted, the first of them told with their places: to find one takes its time."""
     count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
+    told = [replace(fault, where=prefix + fault.where) for fault in faults[:MAX_ERRORS]]
+    if source is not None:
+        told = [*map(source.placed, told)]
     return Problem(
         422,
         "contract_refused",
         f"the contract cannot be locked: {count}",
-        pointer=shown(faults[0].where),
-        errors=[*map(_told, faults[:MAX_ERRORS])],
+        pointer=shown(told[0].where),
+        errors=[*map(_told, told)],
     )
 
 

@@ -25,6 +25,8 @@ __all__ = ["Verdicts"]
 
 SMALL: Final = 16 * 2**10
 """Bytes of a request whose contract is looked up at once, though it was sent along."""
+READ_AT_ONCE: Final = 64 * 2**10
+"""Bytes of a request that is read at once: to say what is wrong with a large one takes seconds."""
 
 
 class Verdicts:
@@ -47,8 +49,9 @@ class Verdicts:
 
     def post(self, request: Request) -> Response | Awaitable[Response]:
         """Judge what the body holds; at once where that is quick."""
-        value = read_body(request.body, self._limits)
-        question = question_of(value, contract=True)
+        if len(request.body) > READ_AT_ONCE:
+            return self._read_later(request)
+        question = self._question(request.body)
         contract = question.contract
         named = _is_named(contract)
         judge = None
@@ -59,10 +62,18 @@ class Verdicts:
         report, body = self._judged(judge, question)
         return self._told(request, report, body)
 
+    def _question(self, body: bytes) -> Question:
+        return question_of(read_body(body, self._limits), contract=True)
+
     async def _later(self, request: Request, question: Question, judge: Judge | None) -> Response:
         loop, threads = self._worker.loop, self._worker.threads
         report, body = await loop.run_in_executor(threads, self._found, question, judge)
         return self._told(request, report, body)
+
+    async def _read_later(self, request: Request) -> Response:
+        loop, threads = self._worker.loop, self._worker.threads
+        question = await loop.run_in_executor(threads, self._question, request.body)
+        return await self._later(request, question, None)
 
     def _found(self, question: Question, judge: Judge | None) -> tuple[Report, bytes]:
         if judge is None:
