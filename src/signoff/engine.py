@@ -38,7 +38,7 @@ from signoff.plan import Bound, Plan, prepare
 from signoff.registry import Registry
 from signoff.status import Cause, Outcome, Status
 
-__all__ = ["Engine", "judge"]
+__all__ = ["Engine", "attempt", "judge"]
 
 LOST: Final = broken("No result was recorded.", Cause.NO_RESULT)
 
@@ -187,13 +187,13 @@ def _results(bound: Iterable[Bound], subject: Subject, *, fail_fast: bool) -> It
 
 
 def _finding(entry: Bound, subject: Subject) -> Finding:
-    answer = _attempt(entry.check, subject)
+    answer = attempt(entry.check, subject)
     if issubclass(type(answer), BaseException) and type(answer) is not NotJudged:
-        return broken(message_of(answer, _attempt(str, answer)))
+        return broken(message_of(answer, attempt(str, answer)))
     return found_by(answer, own=entry.own)
 
 
-def _attempt(call: Callable[[Any], Any], argument: object) -> Any:
+def attempt(call: Callable[[Any], Any], argument: object) -> Any:
     """What a call gives, or what it raised: nothing that foreign code raises goes further."""
     try:
         return call(argument)

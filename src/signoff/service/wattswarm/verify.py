@@ -42,9 +42,8 @@ from signoff.dialects.wattswarm.translation import (
     scope_of,
     subject_of,
 )
-from signoff.engine import Engine
+from signoff.engine import Engine, attempt
 from signoff.errors import JSONError
-from signoff.interrupt import is_from_a_person
 from signoff.model import Finding, Report, Result, Subject
 from signoff.plan import Plan
 from signoff.registry import Check
@@ -340,16 +339,11 @@ def _passes(checks: Iterable[Check], subject: Subject) -> list[Finding] | None:
     None where the engine has to say what the findings mean.
     """
     findings = []
-    try:
-        for check in checks:
-            finding = check(subject)
-            if type(finding) is not Finding or finding.status is not Status.PASS:
-                return None
-            findings.append(finding)
-    except BaseException as exc:  # a library in another language panics past ``Exception``
-        if is_from_a_person(exc):
-            raise
-        return None  # the engine says what it means
+    for check in checks:
+        finding = attempt(check, subject)
+        if type(finding) is not Finding or finding.status is not Status.PASS:
+            return None
+        findings.append(finding)
     return findings
 
 
