@@ -194,3 +194,12 @@ def test_an_event_is_read() -> None:
         with pytest.raises(WrongShape) as raised:
             read_agent_event(compact({"event": event | {name: value}}))
         assert raised.value.pointer == f"/event/{name}"
+
+
+@pytest.mark.parametrize(("size", "kept"), [(7_000, True), (9_000, False)])
+@pytest.mark.parametrize("spelt", [compact, lambda body: json.dumps(body, indent=1).encode()])
+def test_small_schemas_and_policies_alone_are_kept(spelt: Any, size: int, kept: bool) -> None:
+    body = question(schema={"description": "s" * size}, params={"note": "p" * size})
+    first, second = read_verify(spelt(body)), read_verify(spelt(body))
+    assert (first.schema is second.schema) is kept
+    assert (first.policy is second.policy) is kept

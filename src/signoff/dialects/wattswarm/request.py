@@ -42,8 +42,8 @@ __all__ = [
 ]
 
 KEPT: Final = 1_024
-MAX_KEPT_BYTES: Final = 32 * 2**10
-"""Policies and schemas up to this size are kept by their bytes."""
+MAX_KEPT_BYTES: Final = 8 * 2**10
+"""Policies and schemas up to this size are kept by their bytes; compiled they take far more."""
 
 Unsigned = Annotated[int, Meta(ge=0)]
 
