@@ -42,12 +42,20 @@ class Reply(NamedTuple):
         return msgspec.json.decode(self.body)
 
 
+def measuring() -> dict[str, str]:
+    """What has the server measured as well where coverage.py measures this process; else nothing."""
+    coverage = sys.modules.get("coverage")
+    current = None if coverage is None else coverage.Coverage.current()
+    return {} if current is None else {"COVERAGE_PROCESS_CONFIG": current.config.serialize()}
+
+
 class Running:
     """A server while the ``with`` lasts; afterwards it is stopped, and killed if that fails."""
 
     def __init__(self, command: Sequence[str], *, env: Mapping[str, str] | None = None) -> None:
         self._command = command
-        self._env = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", **(env or {})}
+        found = {"PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", **measuring()}
+        self._env = {**os.environ, **found, **(env or {})}
         self._lines: list[str] = []
         self._more = threading.Condition()
         self._ended = 0
