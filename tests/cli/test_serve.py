@@ -162,6 +162,25 @@ def test_line_of_a_runtime_says_what_becomes_of_evidence() -> None:
     assert {"/capabilities": 200, "/docs": 200} == status
 
 
+def test_every_address_is_served_under_a_public_url() -> None:
+    options = ("--listen", "0.0.0.0:0", "--insecure", "--public-url", "https://swarm.example/")
+    with Running.signoff("--wattswarm", *options) as server:
+        told = server.line(lambda line: line.startswith("note:"))
+
+    assert "note: --insecure: whoever reaches it may use it" == told
+
+
+def test_evidence_that_will_not_last_is_told(tmp_path: Path) -> None:
+    proposing = ("--wattswarm", "--executor", "call:signoff.executors:echo")
+    with Running.signoff(*proposing) as server:
+        told = server.line(lambda line: line.startswith("note:"))
+    with Running.signoff(*proposing, "--state-dir", str(tmp_path)) as server:
+        lasting = server.output()
+
+    assert "note: without --state-dir evidence is gone when the server ends" == told
+    assert "note:" not in lasting
+
+
 def test_socket_in_the_file_system_is_served(tmp_path: Path) -> None:
     place = tmp_path / "s"
     with Running.signoff("--listen", f"unix:{place}") as server, server.connect() as connection:
@@ -207,6 +226,32 @@ def test_socket_in_the_file_system_is_served(tmp_path: Path) -> None:
         (["--wattswarm", "--executor", "perl:x"], "must begin with call:, cmd: or openai:"),
         (["--wattswarm", "--evidence", "maybe"], "--evidence"),
         (["--wattswarm", "--listen", "unix:s"], "on a unix socket needs --public-url"),
+        (
+            ["--wattswarm", "--listen", "0.0.0.0:0", "--insecure"],
+            "--wattswarm on every address needs --public-url",
+        ),
+        (
+            ["--wattswarm", "--listen", "[::]:0", "--insecure"],
+            "--wattswarm on every address needs --public-url",
+        ),
+        (
+            ["--wattswarm", "--listen", "0:0", "--insecure"],
+            "--wattswarm on every address needs --public-url",
+        ),
+        (
+            ["--wattswarm", "--public-url", "https://a.example/?b"],
+            "--public-url must have no query",
+        ),
+        (
+            ["--wattswarm", "--policy-hash", f"vp.schema_onyl.v1={'0' * 64}"],
+            '--policy-hash: no policy is named "vp.schema_onyl.v1"',
+        ),
+        (
+            ["--wattswarm", "--executor", "openai:http://a.example/v1#m"],
+            "url must be https, or lead to this machine",
+        ),
+        (["--evidence-host", "a.example"], "--evidence-host goes with --wattswarm"),
+        (["--executor", "call:signoff.executors:echo"], "--executor goes with --wattswarm"),
         (["--wattswarm", "--public-url", "nonsense"], "public URL"),
     ],
 )

@@ -7,6 +7,7 @@ from functools import update_wrapper
 from typing import Any, Final
 
 import click
+from click.core import ParameterSource
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -81,6 +82,7 @@ class Runtime(Struct, frozen=True, kw_only=True):
         from signoff.service.wattswarm.capabilities import Capabilities  # likewise
         from signoff.service.wattswarm.options import RuntimeOptions  # likewise
 
+        _require_public(public_url)
         try:
             return RuntimeOptions(
                 capabilities=Capabilities(
@@ -142,13 +144,27 @@ def _names(text: str, option: str) -> tuple[str, ...]:
     return names
 
 
+def _require_public(url: str | None) -> None:
+    """Paths can be put behind it."""
+    if url is not None and ("?" in url or "#" in url):
+        raise Refusal(
+            f'--public-url must have no query and no fragment, got "{shown(url)}"',
+            next_step="leave out what follows the path",
+        )
+
+
 def _hashes(given: tuple[str, ...]) -> dict[str, frozenset[str]]:
+    from signoff.dialects.wattswarm.policies import POLICIES  # only a server needs it
+
     found: dict[str, frozenset[str]] = {}
     for text in given:
         id_, equals, hash_ = text.partition("=")
         if not (equals and id_.strip() and hash_.strip()):
             raise ValueError(f'--policy-hash must be ID=HASH, got "{shown(text)}"')
         id_, hash_ = id_.strip(), hash_.strip()
+        if id_ not in POLICIES:
+            known = ", ".join(POLICIES)
+            raise ValueError(f'--policy-hash: no policy is named "{shown(id_)}", but {known}')
         found[id_] = found.get(id_, frozenset()) | {hash_}
     return found
 
@@ -158,12 +174,26 @@ def runtime(function: Callable[..., int]) -> Callable[..., int]:
 
     def command(*args: Any, **asked: Any) -> int:
         said = Runtime(**{name: asked.pop(name) for name in Runtime.__struct_fields__})
+        if not said.wattswarm:
+            _require_none()
         return function(*args, runtime=said, **asked)
 
     chosen: Callable[..., int] = update_wrapper(command, function)
     for option in reversed(_OPTIONS):
         chosen = option(chosen)
     return chosen
+
+
+def _require_none() -> None:
+    """No option of the runtime is given where none is served: it would be in vain."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        given = context.get_parameter_source(option.name or "")
+        if option.name in Runtime.__struct_fields__ and given is ParameterSource.COMMANDLINE:
+            raise Refusal(
+                f"{option.opts[0]} goes with --wattswarm",
+                next_step="add --wattswarm, or leave the option out",
+            )
 
 
 _OPTIONS: Final = (

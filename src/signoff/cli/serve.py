@@ -16,7 +16,7 @@ from signoff.cli.choosing import Choice, choosing
 from signoff.cli.commands import Command, json_option
 from signoff.cli.exits import Refusal
 from signoff.cli.runtime import Runtime, runtime
-from signoff.cli.serving import Serving, serving
+from signoff.cli.serving import Serving, is_every_address, listen_of, serving
 from signoff.cli.terminal import Terminal
 from signoff.errors import DatabaseUnusable, LedgerCorrupt, NotInstalled
 from signoff.jsonvalue import shown
@@ -81,6 +81,8 @@ def command(
 
         def ready(url: str) -> None:
             _tell(terminal, {"url": url, **_facts(runtime)}, as_json=as_json)
+            _warn(terminal, runtime, serving)
+            terminal.flush()
 
         return _served(make_parts, settings, ready)
 
@@ -89,12 +91,23 @@ def _options_of(runtime: Runtime, serving: Serving) -> Any:
     """What the runtime is told; None where it is not served."""
     if not runtime.wattswarm:
         return None
-    if serving.listen.startswith("unix:") and serving.public_url is None:
+    if serving.public_url is None:
+        _require_reachable(serving.listen)
+    return runtime.options(serving.public_url)
+
+
+def _require_reachable(listen: str) -> None:
+    """Where it listens is a place under which others find its evidence."""
+    if listen.startswith("unix:"):
         raise Refusal(
             "--wattswarm on a unix socket needs --public-url, under which evidence is found",
             next_step="name the URL of whatever passes requests on to the socket",
         )
-    return runtime.options(serving.public_url)
+    if is_every_address(listen_of(listen)[0]):
+        raise Refusal(
+            "--wattswarm on every address needs --public-url, under which evidence is found",
+            next_step="name the URL by which nodes reach this machine",
+        )
 
 
 def _served(make_parts: Any, settings: Any, ready: Callable[[str], None]) -> int:
@@ -132,7 +145,14 @@ def _tell(terminal: Terminal, facts: dict[str, Any], *, as_json: bool) -> None:
             hosts = ", ".join(map(shown, facts["evidence_hosts"])) or "no host"
             evidence = f"; WattSwarm with evidence {facts['evidence']}, fetched from {hosts}"
         terminal.err.line(f"signoff: serving on {url}{page}{evidence}")
-    terminal.flush()
+
+
+def _warn(terminal: Terminal, runtime: Runtime, serving: Serving) -> None:
+    """What an operator may not have meant."""
+    if serving.insecure:
+        terminal.note("--insecure: whoever reaches it may use it")
+    if runtime.executor is not None and serving.state_dir is None:
+        terminal.note("without --state-dir evidence is gone when the server ends")
 
 
 @contextmanager

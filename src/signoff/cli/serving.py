@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import update_wrapper
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +15,7 @@ from signoff.cli.commands import FileName
 from signoff.cli.exits import Refusal
 from signoff.jsonvalue import shown
 
-__all__ = ["Seconds", "Serving", "listen_of", "serving"]
+__all__ = ["Seconds", "Serving", "is_every_address", "listen_of", "serving"]
 
 LISTEN: Final = "127.0.0.1:8787"
 MAX_BODY: Final = 2 * 2**20
@@ -130,6 +131,14 @@ def listen_of(text: str) -> tuple[str, int]:
     if not (port.isascii() and port.isdigit() and len(port) <= 5 and int(port) <= MAX_PORT):
         raise _no_address(text)
     return plain, int(port)
+
+
+def is_every_address(host: str) -> bool:
+    """It stands for all addresses of this machine, as ``0.0.0.0``, ``::`` and ``0`` do."""
+    try:
+        return ip_address(host).is_unspecified
+    except ValueError:
+        return set(host) <= set("0.x")
 
 
 def _no_address(text: str) -> Refusal:

@@ -88,14 +88,19 @@ def _program(rest: str, settings: ExecutorSettings) -> Executor:
 
 def _endpoint(rest: str, settings: ExecutorSettings) -> Executor:
     url, _, model = rest.strip().partition("#")
-    return ChatExecutor(
-        url,
-        model,
-        key_env=settings.key_env,
-        form=settings.form,
-        messages=settings.messages,
-        allow_http=settings.allow_http,
-    )
+    try:
+        return ChatExecutor(
+            url,
+            model,
+            key_env=settings.key_env,
+            form=settings.form,
+            messages=settings.messages,
+            allow_http=settings.allow_http,
+        )
+    except ValueError as exc:
+        # who names an executor by a text has no allow_http to set
+        message = str(exc).replace("allow_http must be true", "lead to this machine")
+        raise ValueError(message) from exc
 
 
 _KINDS: Final[Mapping[str, Callable[[str, ExecutorSettings], Executor]]] = {

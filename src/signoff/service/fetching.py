@@ -90,6 +90,7 @@ class FetchSettings(Struct, frozen=True, kw_only=True):
                 place_of(self.public_url)
             except ValueError as exc:
                 message = str(exc).replace("the uri", "the public URL", 1)
+                message = message.replace("expected https", "expected https or http")
                 raise ValueError(message) from exc
 
     @classmethod
