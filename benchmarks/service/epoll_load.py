@@ -18,7 +18,7 @@ __all__ = ["Connection", "Template", "run"]
 
 SLOT: Final = b"cand-000000000000"
 DIGITS: Final = 12
-GRACE_S: Final = 5.0
+GRACE_S: Final = 20.0
 
 
 class Template:

@@ -20,7 +20,7 @@ const EPOLLIN: u32 = 1;
 const EPOLL_CTL_ADD: i32 = 1;
 const MAX_EVENTS: usize = 256;
 /// After the time is over, the last replies are waited for this long.
-const GRACE: Duration = Duration::from_secs(5);
+const GRACE: Duration = Duration::from_secs(20);
 
 #[cfg_attr(target_arch = "x86_64", repr(C, packed))]
 #[cfg_attr(not(target_arch = "x86_64"), repr(C))]
