@@ -219,6 +219,7 @@ def test_socket_in_the_file_system_is_served(tmp_path: Path) -> None:
         (["--with", "no.such.module:name"], "no.such.module"),
         (["--ledger", "."], "is no regular file"),
         (["--state-dir", "file/below"], "--state-dir file/below cannot be made"),
+        (["--state-dir", "/proc"], "--state-dir /proc cannot be written"),
         (["--wattswarm", "--model-id", " "], "model_id is blank"),
         (["--wattswarm", "--profiles", " , "], "--profiles names nothing"),
         (["--wattswarm", "--policy-hash", "vp.schema_only.v1"], "--policy-hash must be ID=HASH"),

@@ -159,21 +159,29 @@ def _warn(terminal: Terminal, runtime: Runtime, serving: Serving) -> None:
 def _state(name: str | None) -> Iterator[Path]:
     """The folder for what all workers share; without a name one that is gone at the end."""
     if name is not None:
-        folder = Path(name).absolute()
-        try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as exc:
-            raise Refusal(
-                f"--state-dir {shown(name)} cannot be made: {exc.strerror}",
-                next_step="give it a folder that this user may write",
-            ) from exc
-        yield folder
+        yield _kept(name)
         return
     folder = Path(tempfile.mkdtemp(prefix="signoff-"))
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _kept(name: str) -> Path:
+    """The folder of that name, which can be written now."""
+    folder = Path(name).absolute()
+    fault = "made"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fault = "written"
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as exc:
+        raise Refusal(
+            f"--state-dir {shown(name)} cannot be {fault}: {exc.strerror}",
+            next_step="give it a folder that this user may write",
+        ) from exc
+    return folder
 
 
 def _ledger_of(place: str | None) -> Callable[[], Any] | None:
