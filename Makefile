@@ -50,7 +50,7 @@ clean: ## remove .venv, caches and reports
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(RUNTIME): $(METADATA) tools/setup-venv
-	@tools/setup-venv '$(PYTHON)' '$(VENV)' $(EDITABLE) '.[geo,http,image]' 'pytest>=8.3'
+	@tools/setup-venv '$(PYTHON)' '$(VENV)' $(EDITABLE) '.[geo,http,image,service]' 'pytest>=8.3'
 	@touch $@
 
 # what the tests need includes what the demo needs
