@@ -196,10 +196,21 @@ def test_an_event_is_read() -> None:
         assert raised.value.pointer == f"/event/{name}"
 
 
-@pytest.mark.parametrize(("size", "kept"), [(7_000, True), (9_000, False)])
 @pytest.mark.parametrize("spelt", [compact, lambda body: json.dumps(body, indent=1).encode()])
-def test_small_schemas_and_policies_alone_are_kept(spelt: Any, size: int, kept: bool) -> None:
-    body = question(schema={"description": "s" * size}, params={"note": "p" * size})
-    first, second = read_verify(spelt(body)), read_verify(spelt(body))
-    assert (first.schema is second.schema) is kept
-    assert (first.policy is second.policy) is kept
+def test_many_small_schemas_and_policies_are_kept_and_few_large_ones(spelt: Any) -> None:
+    def read(size: int, name: str = "") -> VerifyRequest:
+        schema, params = {"description": "s" * size + name}, {"note": "p" * size + name}
+        return read_verify(spelt(question(schema=schema, params=params)))
+
+    sizes = (100, 7_000, 9_000, 60_000, 70_000)
+    before = [read(size) for size in sizes]
+
+    def kept(members: str) -> list[bool]:
+        pairs = zip(map(read, sizes), before, strict=True)
+        return [getattr(now, members) is getattr(then, members) for now, then in pairs]
+
+    assert kept("schema") == kept("policy") == [True, True, True, True, False]
+    for n in range(40):
+        read(100, f" other {n}")
+        read(9_000, f" other {n}")
+    assert kept("schema") == kept("policy") == [True, True, False, False, False]

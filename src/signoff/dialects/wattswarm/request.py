@@ -8,8 +8,9 @@ others are read member by member, and only there faults are told.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar, TypeVarTuple
 
 import msgspec
 from msgspec import Meta, Raw, Struct
@@ -36,15 +37,21 @@ __all__ = [
     "ReceivedPolicy",
     "VerifyRequest",
     "WrongShape",
+    "kept_by_size",
     "read_agent_event",
     "read_execute",
     "read_verify",
 ]
 
+# Policies and schemas are kept by their bytes: many small ones and few large ones, since
+# compiled they take far more, and they are a stranger's.
 KEPT: Final = 1_024
-MAX_KEPT_BYTES: Final = 8 * 2**10
-"""Policies and schemas up to this size are kept by their bytes; compiled they take far more."""
+KEPT_LARGE: Final = 16
+MAX_SMALL_BYTES: Final = 8 * 2**10
+MAX_LARGE_BYTES: Final = 64 * 2**10
 
+Asked = TypeVarTuple("Asked")
+Made = TypeVar("Made")
 Unsigned = Annotated[int, Meta(ge=0)]
 
 
@@ -306,20 +313,25 @@ def _raw_output(body: bytes) -> bytes:
         return b""
 
 
-def _kept_schema(text: bytes) -> OutputSchema:
-    return _schema(text) if len(text) <= MAX_KEPT_BYTES else _schema.__wrapped__(text)
+def kept_by_size(
+    make: Callable[[*Asked], Made], size: Callable[[*Asked], int]
+) -> Callable[[*Asked], Made]:
+    """The same function that makes once what was asked for lately: many small ones, few large."""
+    small, large = lru_cache(maxsize=KEPT)(make), lru_cache(maxsize=KEPT_LARGE)(make)
+
+    def made(*asked: *Asked) -> Made:
+        weight = size(*asked)
+        if weight <= MAX_SMALL_BYTES:
+            return small(*asked)
+        return (large if weight <= MAX_LARGE_BYTES else make)(*asked)
+
+    return made
 
 
-def _kept_policy(text: bytes) -> ReceivedPolicy:
-    return _policy(text) if len(text) <= MAX_KEPT_BYTES else _policy.__wrapped__(text)
-
-
-@lru_cache(maxsize=KEPT)
 def _schema(text: bytes) -> OutputSchema:
     return OutputSchema(*loads_canonical(text, max_depth=MAX_DEPTH - 1))
 
 
-@lru_cache(maxsize=KEPT)
 def _policy(text: bytes) -> ReceivedPolicy:
     value: Any = loads_canonical(text, max_depth=MAX_DEPTH - 1)[0]
     require_shape(value, POLICY, "/policy")
@@ -330,3 +342,7 @@ def _policy(text: bytes) -> ReceivedPolicy:
         canonical=binding.canonical().decode(),
         quoted_hash=quoted(binding.policy_hash),
     )
+
+
+_kept_schema: Final = kept_by_size(_schema, len)
+_kept_policy: Final = kept_by_size(_policy, len)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from functools import lru_cache, partial
+from functools import partial
 from hashlib import sha256
 from threading import Event
 from typing import Final, Protocol, TypeVar
@@ -26,10 +26,10 @@ from signoff.dialects.wattswarm.facts import Facts
 from signoff.dialects.wattswarm.policies import CROSSCHECK, BindingInvalid, Form, bind
 from signoff.dialects.wattswarm.reply import Identity, Replying, Wording, checks_text
 from signoff.dialects.wattswarm.request import (
-    MAX_KEPT_BYTES,
     ReceivedPolicy,
     VerifyRequest,
     WrongShape,
+    kept_by_size,
     read_verify,
 )
 from signoff.dialects.wattswarm.schema import OutputSchema
@@ -56,7 +56,6 @@ __all__ = ["Fetching", "Record", "Verifying"]
 LIMIT_S: Final = 20.0
 MAX_TASKS: Final = 128
 MAX_QUICK_BODY: Final = 16 * 2**10
-KEPT_CASES: Final = 1_024
 KEPT_S: Final = 600.0
 KEPT_OPEN_S: Final = 60.0
 OPEN: Final = Outcome.INCONCLUSIVE.value
@@ -132,7 +131,7 @@ class Verifying:
         self._limit_s = limit_s
         self._engine = Engine(registry())
         self._tasks: dict[bytes, asyncio.Task[Given]] = {}
-        self._kept_case = lru_cache(maxsize=KEPT_CASES)(self._new_case)
+        self._kept_case = kept_by_size(self._new_case, _weight)
 
     def __call__(self, request: Request) -> Response | Awaitable[Response]:
         """
@@ -193,10 +192,8 @@ class Verifying:
 
     def _case(self, question: VerifyRequest, *, with_refs: bool) -> Case:
         scope = scope_of(question, with_refs=with_refs)
-        policy, schema = question.policy, question.schema
-        small = max(len(policy.canonical), schema.size) <= MAX_KEPT_BYTES
         try:
-            return (self._kept_case if small else self._new_case)(policy, schema, scope)
+            return self._kept_case(question.policy, question.schema, scope)
         except BindingInvalid as exc:
             raise Problem(400, exc.code, str(exc), pointer=exc.pointer) from exc
 
@@ -330,6 +327,10 @@ class Verifying:
 
     async def _in_thread(self, work: Callable[[], Answer]) -> Answer:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+
+def _weight(policy: ReceivedPolicy, schema: OutputSchema, _: Scope) -> int:
+    return max(len(policy.canonical), schema.size)
 
 
 def _passes(checks: Iterable[Check], subject: Subject) -> list[Finding] | None:
