@@ -97,7 +97,11 @@ class LoadPair(Struct, frozen=True, kw_only=True):
 
     def _rates(self, ours: Sequence[Load], peer: Sequence[Load]) -> str:
         mine, theirs = (1 / median(map(_wall, loads)) for loads in (ours, peer))
-        return f"{mine:,.0f} / {theirs:,.0f} {self.unit}/s"
+        told = f"{mine:,.0f} / {theirs:,.0f} {self.unit}/s"
+        if not all(load.cpu_s for load in (*ours, *peer)):
+            return told
+        mine, theirs = (1 / median(map(_cpu, loads)) for loads in (ours, peer))
+        return f"{told}, {mine:,.0f} / {theirs:,.0f} a second of processor time"
 
 
 def _check(name: str, loads: Sequence[Load]) -> None:
@@ -113,13 +117,14 @@ def _wall(load: Load) -> float:
     return load.seconds / load.requests
 
 
+def _cpu(load: Load) -> float:
+    """Seconds of processor time of a request."""
+    return load.cpu_s / load.requests
+
+
 def _cpu_ratio(rounds: Sequence[tuple[Load, Load]]) -> float | None:
     """None where the rounds were too short for the clock of the system."""
-    ratios = [
-        (mine.cpu_s / mine.requests) / (theirs.cpu_s / theirs.requests)
-        for mine, theirs in rounds
-        if mine.cpu_s and theirs.cpu_s
-    ]
+    ratios = [_cpu(mine) / _cpu(theirs) for mine, theirs in rounds if mine.cpu_s and theirs.cpu_s]
     return median(ratios) if ratios else None
 
 
