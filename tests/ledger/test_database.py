@@ -267,6 +267,20 @@ def test_database_of_another_program_is_refused_and_left_alone(tmp_path: Path) -
     assert before == path.read_bytes()
 
 
+def test_table_of_another_program_on_a_server_is_named_with_a_way_out(server: Server) -> None:
+    place = server.fresh()
+    tamper(place, "CREATE TABLE things (oid CHAR(26))")
+
+    with open_database(place) as database, pytest.raises(DatabaseUnusable) as found:
+        database.migrate("things", (FIRST,))
+
+    assert [(None,)] == table(place, "SELECT to_regclass('signoff_schema')")
+    assert str(found.value).endswith(
+        '/postgres: relation "things" already exists, and is not of signoff; name another'
+        " database, or by ?options=-csearch_path%3DNAME another schema of this one"
+    )
+
+
 def test_damaged_ledger_is_refused_or_found_out(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     sample.filled(str(path))

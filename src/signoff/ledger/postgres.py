@@ -155,6 +155,11 @@ class PostgresConnection:
             raise DatabaseUnusable(
                 f"{self.name}: others have been writing for more than {self._timeout_s:g} s"
             ) from None
+        except self._psycopg.errors.DuplicateTable as exc:
+            raise DatabaseUnusable(
+                f"{self.name}: {self._reason(exc)}, and is not of signoff; name another database,"
+                " or by ?options=-csearch_path%3DNAME another schema of this one"
+            ) from None
         except self._psycopg.Error as exc:
             # Without the cause, whose text is the server's and may hold the password.
             raise DatabaseUnusable(f"{self.name}: {self._reason(exc)}") from None
