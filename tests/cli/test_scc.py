@@ -219,6 +219,15 @@ def test_database_url_alone_is_ignored(repo: Path, monkeypatch: pytest.MonkeyPat
     assert 0 == call("scc", "oid", "validate").code
 
 
+def test_a_registry_that_cannot_be_written_is_not_blamed_on_the_workspace(repo: Path) -> None:
+    (repo / ".signoff" / "oids.sqlite3").write_text("x" * 1_000)
+    called = new()
+
+    assert 1 == called.code
+    assert "oids.sqlite3" in called.err
+    assert "scc init" not in called.err
+
+
 def test_a_password_is_in_no_output(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCC_OID_PG_DSN", "postgresql://u:geheim@/none?host=/nowhere")
     outputs: list[Called] = [

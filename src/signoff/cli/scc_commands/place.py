@@ -94,4 +94,6 @@ def the_registry(
     try:
         return open_registry(registry_place(workspace, env, dsn), may_write=may_write)
     except (DatabaseUnusable, NotInstalled) as exc:
-        raise Refusal(str(exc), code=Exit.FAILED, next_step=INIT) from exc
+        # Who writes makes a registry that is absent, so that something else is wrong.
+        next_step = "" if may_write else INIT
+        raise Refusal(str(exc), code=Exit.FAILED, next_step=next_step) from exc
