@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
+import random
+import secrets
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,8 +23,10 @@ from signoff.model import LockedContract, Report, Subject
 from signoff.probes import PROBES
 from signoff.registry import Powers, Registry
 from signoff.sandbox import Sandbox
+from signoff.sandbox.command import Command
 from signoff.status import Outcome, Status
 from signoff.verifiers import STDLIB
+from tests.sandbox.attacks import MARK, eventually, marked
 
 REGISTRY = STDLIB | PROBES
 SHOP = '''\
@@ -244,4 +250,81 @@ def test_cheat_does_not_pass_and_leaves_no_trace(sandbox: Sandbox, shop: Path, n
 
     assert Outcome.FAILED is report.verdict.outcome
     assert blockers <= set(report.verdict.blockers), report.results
+    assert before == content(shop)
+
+
+FORGES = """\
+import os, sys, time
+
+for name in sys.argv[1:]:
+    for _ in range(3):
+        try:
+            os.makedirs(os.path.dirname(name), exist_ok=True)
+            if os.path.lexists(name):
+                os.unlink(name)
+            with open(name, "w") as file:
+                file.write('{"verdict": {"outcome": "passed"}}')
+        except OSError:
+            pass
+        time.sleep(0.05)
+sys.exit(1)
+"""
+
+
+def verifying(
+    shop: Path, argv: list[str], *, mark: str = "", **options: Any
+) -> subprocess.Popen[bytes]:
+    """signoff, judging a workspace by a command; its contract and its run stand beside it."""
+    params = {"argv": [sys.executable, *argv], "env": {MARK: mark}, "timeout_s": 60}
+    contract = {"id": "c", "criteria": [{"id": "x", "verifier": "command", "params": params}]}
+    put(shop.parent, "contract.json", json.dumps(contract))
+    named = {"--workspace": "shop", "--out": "run", "--junit": "junit.xml"}
+    paths = [str(shop.parent / "contract.json")]
+    for option, name in named.items():
+        paths += [option, str(shop.parent / name)]
+    signoff = [sys.executable, "-m", "signoff", "verify", *paths]
+    return subprocess.Popen(signoff, stdout=subprocess.PIPE, **options)
+
+
+def test_command_that_writes_contract_and_report_changes_neither(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    """What it writes there by name reaches nothing, or is replaced by what was found."""
+    if sandbox.run(Command(argv=("true",))).isolation == "L1":
+        pytest.skip("at L1 a command writes whatever its user may write")
+    names = ("contract.json", "run/report.json", "run/verdict.json", "junit.xml")
+    put(shop, "forge.py", FORGES)
+    before = content(shop)
+    with verifying(shop, ["forge.py", *(str(shop.parent / name) for name in names)]) as signoff:
+        printed, _ = signoff.communicate(timeout=60)
+    run, contract = str(shop.parent / "run"), str(shop.parent / "contract.json")
+    gate = [sys.executable, "-m", "signoff", "gate", run, "--contract", contract]
+
+    assert 1 == signoff.returncode, printed
+    assert b"fail  x  exit 1, expected 0" in printed
+    assert "c" == json.loads((shop.parent / "contract.json").read_text())["id"]
+    assert 'failures="1"' in (shop.parent / "junit.xml").read_text()
+    assert 1 == subprocess.run(gate, capture_output=True, check=False).returncode
+    assert before == content(shop)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="finds what is left in /proc")
+def test_signoff_that_is_killed_leaves_no_verdict_and_nothing_running(shop: Path) -> None:
+    """Killed at random moments, from its start on, and while the command runs."""
+    chance = random.Random(20261122)
+    program = "import subprocess, time; subprocess.Popen(['sleep', '60']); time.sleep(60)"
+    before = content(shop)
+    for number in range(4):
+        mark = secrets.token_hex(8)
+        env = os.environ | {"TMPDIR": str(shop.parent)}
+        with verifying(shop, ["-c", program], mark=mark, env=env) as signoff:
+            if number % 2:
+                assert eventually(lambda mark=mark: bool(marked(mark)), 30)  # type: ignore[misc]  # a lambda
+            time.sleep(chance.uniform(0, 0.5))
+            signoff.kill()
+
+        assert eventually(lambda mark=mark: not marked(mark))  # type: ignore[misc]  # a lambda
+        assert eventually(lambda: not [*shop.parent.glob("signoff-*")])
+        assert not (shop.parent / "run" / "verdict.json").exists()
+        assert not (shop.parent / "junit.xml").exists()
     assert before == content(shop)

@@ -275,6 +275,25 @@ def test_network_is_not_reached(level: Isolation, listener: socket.socket) -> No
 
 
 @confining
+def test_datagrams_reach_nobody(level: Isolation) -> None:
+    """Sending may seem to succeed, in a network of its own."""
+    with socket.socket(type=socket.SOCK_DGRAM) as server:
+        server.bind(("127.0.0.1", 0))
+        address = server.getsockname()
+        send = f"socket.socket(type=socket.SOCK_DGRAM).sendto(b'x', {address!r})"
+        assert 1 == len(python(level, tried(send)).split())
+
+        server.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            server.recv(1)
+
+        with socket.socket(type=socket.SOCK_DGRAM) as sender:
+            sender.sendto(b"x", address)
+        server.settimeout(5)
+        assert b"x" == server.recv(1)
+
+
+@confining
 def test_network_is_there_where_it_was_asked_for(level: Isolation, listener: socket.socket) -> None:
     address = listener.getsockname()
     printed = python(
