@@ -326,6 +326,23 @@ def test_the_reply_stays_small_whatever_is_sent() -> None:
     assert len(compact(reply)) < 65_536
 
 
+@pytest.mark.parametrize("mode", ["required", "advisory"])
+@pytest.mark.parametrize("letter", ["\U0001f600", "\0", "\xe9", '"', "\\", "\x7f", "x"])
+def test_the_reply_stays_small_whatever_the_letters(letter: str, mode: str) -> None:
+    fields = [f"{letter * size}{n:03}" for size in (15, 100) for n in range(40)]
+    body = question(
+        policy="schema_thresholds",
+        params={f"min_{name}": 1e308 for name in fields} | {f"{letter}{n}": 0 for n in range(99)},
+        output=dict.fromkeys(fields, -1e308),
+        inline=[{"mime": letter * 300, "content": ""}] * 100,
+        schema={f"{letter * 300}{n}": 1 for n in range(100)},
+        refs=[reference(b"x", digest=letter * 300)] * 100,
+    )
+    reply = asked(verifying(mode), body)
+    assert reply["passed"] is False
+    assert len(json.dumps(reply, ensure_ascii=False).encode()) < 65_536
+
+
 def test_a_parameter_with_a_name_of_any_kind_has_a_criterion_of_its_own() -> None:
     names = ["a" * 500, "~", "\n", "\U0001f600", "", "a" * 2_000]
     twice = sha256(b"\n").hexdigest()[:32]

@@ -39,6 +39,11 @@ from signoff.status import Outcome, Status
 __all__ = ["Identity", "Replying", "Wording", "checks_text"]
 
 MAX_DETAIL: Final = 500
+
+# A kernel admits results of 65,536 bytes: whatever is sent, the whole reply stays below.
+MAX_CHECKS: Final = 36_000
+MAX_GIST: Final = 24
+MAX_NOTE: Final = 200
 _GAP: Final = "\0"
 """Stands for what is filled in: no JSON text holds it."""
 
@@ -103,7 +108,7 @@ class Replying:
             f'"verifier_result_hash":"{_GAP}","provider_family":{self._family},'
             f'"model_id":{self._model},"signoff":{{{self._engine},"form":"{judged.form.value}",'
             f'"output_digest":{_GAP},"audit_hash":"{_GAP}","checks":[{_GAP}],'
-            f'"notes":[{",".join(map(quoted, judged.notes))}]}}}}'
+            f'"notes":[{",".join(quoted(shown(note, MAX_NOTE)) for note in judged.notes)}]}}}}'
         )
         return Wording(
             result=result_preimage(signed, request.policy.quoted_hash).split(_GAP),
@@ -166,24 +171,32 @@ class Wording(Struct, frozen=True, kw_only=True):
         ).encode()
 
 
-def checks_text(criteria: Iterable[Criterion], findings: Sequence[Finding]) -> str:
-    """Each criterion with its finding and, where it does not hold, its code."""
+def checks_text(criteria: Sequence[Criterion], findings: Sequence[Finding]) -> str:
+    """Each criterion with its finding and, where it does not hold, its code; of many, the gist."""
+    text = _checks_text(criteria, findings, MAX_DETAIL)
+    # Characters have four bytes at most, so a short text needs no counting.
+    if 4 * len(text) > MAX_CHECKS and len(text.encode()) > MAX_CHECKS:
+        return _checks_text(criteria, findings, MAX_GIST)
+    return text
+
+
+def _checks_text(criteria: Iterable[Criterion], findings: Sequence[Finding], limit: int) -> str:
     told = []
     for criterion, finding in zip(criteria, findings, strict=True):
         if finding.status is Status.PASS:
-            told.append(_held(criterion.id, finding.detail))
+            told.append(_held(criterion.id, finding.detail, limit))
         else:
             codes = codes_of(criterion.id, finding)
             code = f',"code":{codes[0]}' if codes else ""
-            told.append(_told(criterion.id, finding.status.value, finding.detail, code))
+            told.append(_told(criterion.id, finding.status.value, finding.detail, limit, code))
     return ",".join(told)
 
 
 @lru_cache(maxsize=1024)
-def _held(criterion_id: str, detail: str) -> str:
-    return _told(criterion_id, Status.PASS.value, detail)
+def _held(criterion_id: str, detail: str, limit: int) -> str:
+    return _told(criterion_id, Status.PASS.value, detail, limit)
 
 
-def _told(criterion_id: str, status: str, detail: str, code: str = "") -> str:
-    text = quoted(shown(detail, MAX_DETAIL))
+def _told(criterion_id: str, status: str, detail: str, limit: int, code: str = "") -> str:
+    text = quoted(shown(detail, limit))
     return f'{{"id":{quoted(criterion_id)},"status":"{status}","detail":{text}{code}}}'

@@ -42,7 +42,7 @@ MAX_PARAMS: Final = 64
 MAX_INLINE: Final = 64
 MAX_NAME: Final = 1_000
 MAX_NOTES: Final = 16
-MAX_ID: Final = 120
+MAX_ID_BYTES: Final = 64
 
 
 class EvidenceMode(Enum):
@@ -240,6 +240,6 @@ def _is_known(policy_id: str, name: str) -> bool:
 
 def _named(name: str) -> str:
     """The name as it may stand in an id: itself where that is possible, and no other's."""
-    if len(name) <= MAX_ID and not name.startswith("~") and shown(name) == name:
+    if len(name.encode()) <= MAX_ID_BYTES and not name.startswith("~") and shown(name) == name:
         return name
     return f"~{hex_of(name.encode())[:32]}"
