@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -23,6 +23,12 @@ from signoff.service.server import Worker, serve
 from signoff.service.settings import Settings
 
 ANSWER = b'{"status":"passed","padding":"' + b"x" * 270 + b'"}'
+
+
+OUTCRIES: Mapping[bytes, type[BaseException]] = {
+    b"exits": SystemExit,
+    b"interrupts": KeyboardInterrupt,
+}
 
 
 class Panic(BaseException):
@@ -116,11 +122,11 @@ class App:
         raise ValueError("a secret in an exception")
 
     def panics(self, request: Request) -> Response:
-        raise Panic("a secret in an exception")
+        raise OUTCRIES.get(request.body, Panic)("a secret in an exception")
 
     async def panics_later(self, request: Request) -> Response:
         await asyncio.sleep(0)
-        raise Panic("a secret in an exception")
+        raise OUTCRIES.get(request.body, Panic)("a secret in an exception")
 
     def refuses(self, request: Request) -> Response:
         raise Problem(422, "wrong_shape", "expected a number at /a", pointer="/a")

@@ -459,6 +459,19 @@ def test_fault_in_a_handler_is_500_and_says_nothing(server: Running, path: str) 
     assert "secret" not in reply.body.decode() + server.output()
 
 
+@pytest.mark.parametrize("path", ["/panics", "/panics-later"])
+@pytest.mark.parametrize(
+    ("body", "error"), [(b"exits", "SystemExit"), (b"interrupts", "KeyboardInterrupt")]
+)
+def test_handler_cannot_end_the_server(server: Running, path: str, body: bytes, error: str) -> None:
+    with Wire(server) as wire:
+        reply = wire.send(request(path=path, body=body)).reply()
+        after = wire.send(request()).reply()
+
+    assert (500, "internal", 200) == (reply.status, reply.json["code"], after.status)
+    server.logged(event="failed", id=reply.headers["x-request-id"], error=error)
+
+
 def test_refusal_of_a_handler_is_told(server: Running) -> None:
     with Wire(server) as wire:
         reply = wire.send(request(path="/refuses")).reply()
@@ -559,9 +572,9 @@ def test_damaged_requests_are_refused_or_answered_and_never_a_fault(
     removed = data.draw(st.integers(0, 20))
     added = data.draw(st.binary(max_size=20) | st.sampled_from([b"\r\n", b"\r\n\r\n", b": ", b"0"]))
     with Wire(server) as wire:
-        wire.send(chosen[:at] + added + chosen[at + removed :] + chosen).half_close()
         statuses = []
         try:
+            wire.send(chosen[:at] + added + chosen[at + removed :] + chosen).half_close()
             while True:
                 statuses.append(wire.reply().status)
         except ConnectionError:  # the end

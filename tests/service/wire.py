@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 from typing import Self
 
@@ -44,8 +45,12 @@ class Wire:
         return self
 
     def half_close(self) -> Self:
-        """Say that nothing more is sent."""
-        self.socket.shutdown(socket.SHUT_WR)
+        """Say that nothing more is sent, unless the server has ended the connection."""
+        try:
+            self.socket.shutdown(socket.SHUT_WR)
+        except OSError as exc:
+            if exc.errno != errno.ENOTCONN:
+                raise
         return self
 
     def reply(self, *, head_only: bool = False) -> Reply:

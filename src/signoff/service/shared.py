@@ -10,6 +10,7 @@ from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from signoff.interrupt import is_from_a_person
 from signoff.service.crowd import Crowd
 from signoff.service.head import Gate, Head
 from signoff.service.journal import Journal
@@ -88,10 +89,11 @@ class Shared:
         """
         The reply to a request whose handler raised; the log says where, but nothing of what.
 
-        What ends the task or the process is raised again.  All else is answered for: a
-        library in another language panics past ``Exception``, and the client waits.
+        What ends the task, and a person's Ctrl-C, is raised again.  All else is answered for:
+        a library in another language panics past ``Exception``, no request may end the
+        server, and the client waits.
         """
-        if isinstance(exc, asyncio.CancelledError | KeyboardInterrupt | SystemExit):
+        if isinstance(exc, asyncio.CancelledError) or is_from_a_person(exc):
             raise exc
         if isinstance(exc, Problem):
             request.notes.setdefault("problem", exc.code)
