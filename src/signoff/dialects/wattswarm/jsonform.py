@@ -46,7 +46,7 @@ _SKETCH: Final = bytes(
 )
 _LONG: Final = b"0" * 19
 _EXPONENT: Final = b"0e0"
-_TEXT: Final = rb'"(?>[^"\\]++|\\.)*+"'
+_TEXT: Final = rb'"(?>(?:[^"\\]++|\\.)*)"'  # atomic: no text is tried twice
 _NEGATIVE_ZERO: Final = re.compile(_TEXT + rb"|(-0)(?![.0-9eE])", re.DOTALL)
 _POSITIVE_EXPONENT: Final = re.compile(_TEXT + rb"|(?<=[0-9])e(?=[0-9])", re.DOTALL)
 
