@@ -42,20 +42,24 @@ class Reply(NamedTuple):
         return msgspec.json.decode(self.body)
 
 
-def measuring() -> dict[str, str]:
-    """What has the server measured as well where coverage.py measures this process; else nothing."""
+def measured(command: Sequence[str]) -> Sequence[str]:
+    """The same, measured where coverage.py measures this process; nothing of it is inherited."""
     coverage = sys.modules.get("coverage")
     current = None if coverage is None else coverage.Coverage.current()
-    return {} if current is None else {"COVERAGE_PROCESS_CONFIG": current.config.serialize()}
+    if current is None or tuple(command[:2]) != (sys.executable, "-m"):
+        return command
+    config = current.config
+    options = ("--parallel-mode", f"--rcfile={config.config_file}")
+    data = f"--data-file={Path(config.data_file).absolute()}"
+    return (sys.executable, "-m", "coverage", "run", *options, data, *command[1:])
 
 
 class Running:
     """A server while the ``with`` lasts; afterwards it is stopped, and killed if that fails."""
 
     def __init__(self, command: Sequence[str], *, env: Mapping[str, str] | None = None) -> None:
-        self._command = command
-        found = {"PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", **measuring()}
-        self._env = {**os.environ, **found, **(env or {})}
+        self._command = measured(command)
+        self._env = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", **(env or {})}
         self._lines: list[str] = []
         self._more = threading.Condition()
         self._ended = 0
