@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from signoff.cli.exits import Refusal
-from signoff.cli.serving import listen_of
+from signoff.cli.serving import is_every_address, listen_of
 from signoff.ledger import open_ledger
 from tests.cli.calling import call
 from tests.cli.streams import ENTRY, environment
@@ -289,6 +289,16 @@ def test_address_that_is_taken_is_told() -> None:
 )
 def test_address_is_read(text: str, expected: tuple[str, int]) -> None:
     assert expected == listen_of(text)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "0", "0x0", "0.0", "::ffff:0.0.0.0"])
+def test_every_address_has_many_names(host: str) -> None:
+    assert is_every_address(host)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "x", "localhost", "10.0.0.0", "0a.example"])
+def test_one_address_is_not_every_address(host: str) -> None:
+    assert not is_every_address(host)
 
 
 @pytest.mark.parametrize("text", ["", ":", "[]:1", "a:b:1", "[::1]", "host:٣", "host:-1"])

@@ -136,9 +136,10 @@ def listen_of(text: str) -> tuple[str, int]:
 def is_every_address(host: str) -> bool:
     """It stands for all addresses of this machine, as ``0.0.0.0``, ``::`` and ``0`` do."""
     try:
-        return ip_address(host).is_unspecified
+        address = ip_address(host)
     except ValueError:
-        return set(host) <= set("0.x")
+        return host.startswith("0") and set(host) <= set("0.x")
+    return (getattr(address, "ipv4_mapped", None) or address).is_unspecified
 
 
 def _no_address(text: str) -> Refusal:
