@@ -54,6 +54,11 @@ class Compiled(Protocol):
         """How many are evaluated for a value; None where that is done elsewhere."""
         ...
 
+    @property
+    def weight(self) -> int:
+        """The same with what they list and how dear they are."""
+        ...
+
     def is_valid(self, value: JSON, /, *, depth: int | None) -> bool:
         """The value conforms."""
         ...
@@ -68,8 +73,8 @@ def conformity(schema: Compiled, path: str) -> Callable[[Subject], Finding]:
     The check whether the value at ``path`` conforms.
 
     It carries the schema's ``warnings``, how many ``subschemas`` a value is held to (None
-    where that is done elsewhere), and ``accepts``, which is true where the check passes and
-    does not say why it would not.
+    where that is done elsewhere), their ``weight``, and ``accepts``, which is true where the
+    check passes and does not say why it would not.
     """
 
     def accepts(subject: Subject) -> bool:
@@ -84,6 +89,7 @@ def conformity(schema: Compiled, path: str) -> Callable[[Subject], Finding]:
 
     check.warnings = schema.warnings  # type: ignore[attr-defined]  # functions carry attributes
     check.subschemas = schema.subschemas  # type: ignore[attr-defined]  # likewise
+    check.weight = schema.weight  # type: ignore[attr-defined]  # likewise
     check.accepts = accepts  # type: ignore[attr-defined]  # likewise
     return check
 

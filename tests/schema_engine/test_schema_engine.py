@@ -17,6 +17,7 @@ from signoff.schema_engine import (
     compile_schema,
     schema_engines,
 )
+from signoff.schema_engine.effort import effort_of
 from signoff.schema_engine.messages import violations
 from signoff.schema_engine.native import nested_within, validator
 from signoff.schema_engine.survey import survey
@@ -220,7 +221,8 @@ def test_refusal_without_a_complaint_is_no_pass() -> None:
 
         first = complaints
 
-    schema = CompiledSchema(Silent(), Silent(), survey(False, CONTRACT_RULES), CONTRACT_RULES)
+    seen = survey(False, CONTRACT_RULES)
+    schema = CompiledSchema(Silent(), Silent(), seen, CONTRACT_RULES, effort_of(False, 1))
 
     assert "/x: must conform to the schema" == str(schema.violations(1, path="/x"))
 

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from signoff.canonical import canonical_bytes, canonical_bytes_unchecked
 from signoff.errors import Fault, JSONError, SchemaError, SchemaNotJudged
 from signoff.jsonvalue import JSON, shown
+from signoff.schema_engine.effort import Effort, amount, effort_of
 from signoff.schema_engine.messages import LIMIT, Violation, Violations, too_deep, violations
 from signoff.schema_engine.native import Validator, nested_within, schema_engines, validator
 from signoff.schema_engine.process import ask
@@ -49,7 +50,13 @@ MAX_SMALL = 16 * 2**10
 """Canonical bytes of a schema that is one of many that are kept; of larger ones few are."""
 
 MAX_COMPLAINTS = 100_000
-"""Subschemas times values, above which complaints are gathered where memory is limited."""
+"""Entries of subschemas times values, above which complaints are gathered where memory is limited.
+"""
+
+EVALUATION_NS = 1_000
+"""So long a dear keyword may take to weigh as much as a subschema, of which few take as long."""
+HERE_NS = 250_000_000
+"""Nobody else in this process has a turn while the library judges: so long it may take at most."""
 
 
 def compile_schema(schema: JSON, rules: SchemaRules = CONTRACT_RULES) -> CompiledSchema:
@@ -91,13 +98,13 @@ def _compile(canonical: bytes, rules: SchemaRules) -> CompiledSchema:
         raise SchemaError(seen.faults)
     elsewhere = _Elsewhere(canonical, rules.formats)
     if seen.subschemas is None:
-        return CompiledSchema(elsewhere, elsewhere, seen, rules)
+        return CompiledSchema(elsewhere, elsewhere, seen, rules, effort_of(schema, 0))
     try:
         here = _Here(validator(schema, rules.formats))
     except ValueError as exc:
         reason = shown(str(exc).partition("\n")[0])
         raise SchemaError((Fault("", f"is refused by the engine: {reason}"),)) from exc
-    return CompiledSchema(here, elsewhere, seen, rules)
+    return CompiledSchema(here, elsewhere, seen, rules, effort_of(schema, seen.subschemas or 0))
 
 
 # A compiled schema takes many times its bytes, and whose schemas come may be anybody.
@@ -114,16 +121,24 @@ class CompiledSchema:
         accepts_everything: The schema claims nothing.
         isolated: Values are judged in a worker process.
         subschemas: How many are evaluated for a value; None where values are judged elsewhere.
+        weight: The same with what they list and how dear they are, in evaluations.
     """
 
-    __slots__ = ("_accepts", "_as_endless", "_elsewhere", "_judge", "_max_depth", "_rules",
-                 "_size", "accepts_everything", "isolated", "subschemas", "warnings")  # fmt: skip
+    __slots__ = ("_accepts", "_as_endless", "_effort", "_elsewhere", "_judge", "_max_amount",
+                 "_max_depth", "_rules", "accepts_everything", "isolated", "subschemas",
+                 "warnings", "weight")  # fmt: skip
 
-    def __init__(self, judge: _Judge, elsewhere: _Judge, seen: Survey, rules: SchemaRules) -> None:
+    def __init__(
+        self, judge: _Judge, elsewhere: _Judge, seen: Survey, rules: SchemaRules, effort: Effort
+    ) -> None:
         self._judge = judge
+        self._effort = effort
         self._accepts = judge.accepts
         self._elsewhere = elsewhere
-        self._size = seen.subschemas or 0
+        self._max_amount = HERE_NS // effort.nanoseconds if effort.nanoseconds else None
+        # A value has two bytes at least, and what is told of it stays below ``MAX_COMPLAINTS``.
+        entries = max(seen.subschemas or 0, effort.entries // 2)
+        self.weight = entries + effort.nanoseconds // EVALUATION_NS
         self._max_depth = rules.max_depth
         self.warnings = seen.warnings
         self.accepts_everything = seen.accepts_everything
@@ -134,7 +149,9 @@ class CompiledSchema:
 
     def apart(self) -> CompiledSchema:
         """The same schema, whose values are judged in a worker process however small it is."""
-        return CompiledSchema(self._elsewhere, self._elsewhere, self._as_endless, self._rules)
+        return CompiledSchema(
+            self._elsewhere, self._elsewhere, self._as_endless, self._rules, self._effort
+        )
 
     def is_valid(self, value: JSON, *, depth: int | None = None) -> bool:
         """
@@ -150,7 +167,8 @@ class CompiledSchema:
         """
         limit = self._max_depth
         if (depth is not None and depth <= limit) or nested_within(value, limit):
-            return self._accepts(value)
+            accepts = self._accepts if self._max_amount is None else self._fit(value).accepts
+            return accepts(value)
         return False
 
     def violations(self, value: JSON, *, path: str = "", limit: int = LIMIT) -> Violations:
@@ -168,16 +186,22 @@ class CompiledSchema:
         """
         if not nested_within(value, self._max_depth):
             return too_deep(path, self._max_depth)
-        if self._accepts(value):
+        judge = self._fit(value)
+        if judge.accepts(value):
             return Violations()
-        crowded = self._size * _count(value, MAX_COMPLAINTS) > MAX_COMPLAINTS
+        crowded = self._effort.entries * _count(value, MAX_COMPLAINTS) > MAX_COMPLAINTS
         try:
-            raw = (self._elsewhere if crowded else self._judge).complaints(value)
+            raw = (self._elsewhere if crowded else judge).complaints(value)
             told = violations(raw, value, prefix=path, limit=limit)
         except SchemaNotJudged:  # it does not conform, but there is too much to tell
-            told = violations(self._judge.first(value), value, prefix=path, limit=limit)
+            told = violations(judge.first(value), value, prefix=path, limit=limit)
             return Violations(items=told.items, more=None)
         return told if told.items else _unexplained(path)
+
+    def _fit(self, value: JSON) -> _Judge:
+        """Who judges a value: somebody who can be stopped, where it could take long."""
+        most = self._max_amount
+        return self._judge if most is None or amount(value, most) <= most else self._elsewhere
 
 
 class _Judge(Protocol):

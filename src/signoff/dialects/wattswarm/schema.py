@@ -134,8 +134,7 @@ class OutputSchema:
             try:
                 compiled = compile_schema(self.value, FOREIGN_RULES)
                 self.notes = _notes(compiled.warnings)
-                subschemas = compiled.subschemas or 0
-                self._weight = subschemas + self.size // 16 + _pattern_weight(self.value)
+                self._weight = compiled.weight + self.size // 16 + _pattern_weight(self.value)
                 self._compiled = compiled
             except SchemaError as exc:
                 self._fault = shown(f"output_schema cannot be used: {exc}", MAX_TOLD)

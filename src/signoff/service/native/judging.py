@@ -135,10 +135,10 @@ def _weight(entry: Bound) -> int | None:
     words = len(msgspec.json.encode(criterion.params)) // WORD_BYTES
     if criterion.verifier not in _MAY_WAIT:
         return _DEAR.get(criterion.verifier, 1) + words
-    subschemas: int | None = getattr(entry.check, "subschemas", None)
-    if subschemas is None:
+    if getattr(entry.check, "subschemas", None) is None:
         return None
-    return subschemas + words + _pattern_weight(criterion.params.get("schema"))
+    weight: int = getattr(entry.check, "weight")  # noqa: B009  functions carry attributes
+    return weight + words + _pattern_weight(criterion.params.get("schema"))
 
 
 def _pattern_weight(schema: JSON) -> int:
