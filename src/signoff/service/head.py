@@ -149,6 +149,8 @@ def _fault(headers: Headers, version: str) -> str:
     """What makes a request none that may be answered; ``""`` for nothing."""
     if version not in {"1.0", "1.1"}:
         return "only HTTP/1.0 and HTTP/1.1 are spoken here"
+    if version == "1.0" and b"transfer-encoding" in headers:
+        return "HTTP/1.0 knows no transfer encoding"  # who passed it on may have read no chunks
     host = headers.get(b"host")
     if host is None:
         return "a request has to name its host" if version == "1.1" else ""
