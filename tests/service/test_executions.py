@@ -96,6 +96,23 @@ def test_second_question_gets_the_first_answer_without_a_run(tmp_path: Path) -> 
     played(scene, tmp_path)
 
 
+def modes(folder: Path) -> set[int]:
+    return {path.stat().st_mode & 0o777 for path in folder.glob("executions*")}
+
+
+def test_answers_are_nobody_elses_to_read(tmp_path: Path) -> None:
+    async def scene(executions: Executions) -> None:
+        await ask(executions, Work().free())
+
+        assert {0o600} == modes(tmp_path)
+
+    before = os.umask(0)
+    try:
+        played(scene, tmp_path)
+    finally:
+        os.umask(before)
+
+
 def test_questions_at_the_same_time_share_one_run(tmp_path: Path) -> None:
     async def scene(executions: Executions) -> None:
         work = Work()

@@ -159,9 +159,9 @@ class OwnEvidence:
     @contextmanager
     def _locked(self) -> Iterator[int]:
         """The file that says how much is used, which one thread of one process holds at a time."""
-        self._folder.mkdir(parents=True, exist_ok=True)
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        handle = os.open(self._folder / "used", flags, 0o666)
+        handle = os.open(self._folder / "used", flags, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
             with self._count:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 from typing import Any, Final
@@ -129,7 +131,9 @@ class ExecutionsTable:
         self._max_entries = max_entries
         self._owners = state_dir / "owners"
         self._owner = Owner(self._owners)
-        self._database = open_database(state_dir / "executions.sqlite", timeout_s=TIMEOUT_S)
+        place = state_dir / "executions.sqlite"
+        _make_private(place)
+        self._database = open_database(place, timeout_s=TIMEOUT_S)
         self._database.migrate(COMPONENT, MIGRATIONS)
 
     def close(self) -> None:
@@ -219,3 +223,14 @@ class ExecutionsTable:
 def _row(transaction: Transaction, id_: str) -> _Row | None:
     rows: list[tuple[Any, ...]] = transaction.rows(_FIND, (id_,))
     return _Row(*rows[0]) if rows else None
+
+
+def _make_private(place: Path) -> None:
+    """
+    Make the file where there is none: answers are nobody else's to read.
+
+    What SQLite puts beside a file has the file's mode.  One that exists is left alone, because
+    to close it would end the locks that this process has on it.
+    """
+    with suppress(FileExistsError):
+        os.close(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))

@@ -151,6 +151,8 @@ def _fault(headers: Headers, version: str) -> str:
         return "only HTTP/1.0 and HTTP/1.1 are spoken here"
     if version == "1.0" and b"transfer-encoding" in headers:
         return "HTTP/1.0 knows no transfer encoding"  # who passed it on may have read no chunks
+    if headers.get(b"transfer-encoding", b"chunked").strip().lower() != b"chunked":
+        return "no transfer encoding but chunked is read"
     host = headers.get(b"host")
     if host is None:
         return "a request has to name its host" if version == "1.1" else ""
