@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -119,6 +121,49 @@ def test_server_makes_spans_where_it_is_asked_to() -> None:
     for path in ("/verify", "/later", "/count", "/raises"):
         assert f'"name": "POST {path}"' in server.output()
     assert "secret" not in server.output()
+
+
+class Collector(BaseHTTPRequestHandler):
+    """Takes spans as OTLP sends them."""
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        assert isinstance(self.server, Collecting)
+        self.server.taken.append((self.path, body))
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+class Collecting(HTTPServer):
+    """A collector on this machine, and what it was sent."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Collector)
+        self.taken: list[tuple[str, bytes]] = []
+
+
+def test_spans_go_to_a_collector() -> None:
+    with Collecting() as collector:
+        taking = Thread(target=collector.serve_forever)
+        taking.start()
+        try:
+            endpoint = f"http://127.0.0.1:{collector.server_port}"
+            env = {
+                "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint,
+                "OTEL_EXPORTER_OTLP_COMPRESSION": "none",
+            }
+            with Running.app(env=env) as server:
+                server.request("POST", "/verify", b"{}")
+                server.stop()
+        finally:
+            collector.shutdown()
+            taking.join()
+
+    assert {"/v1/traces"} == {path for path, _ in collector.taken}
+    assert b"POST /verify" in b"".join(body for _, body in collector.taken)
 
 
 def test_absent_library_is_told() -> None:
