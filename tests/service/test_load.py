@@ -129,7 +129,9 @@ def test_killed_worker_under_load_takes_only_its_own_connections() -> None:
         health = server.request("GET", "/health").status
 
     assert [] == clients.wrong
-    assert killed == set(clients.lost)
+    # One that has just taken another's place may have no connection yet.
+    assert clients.lost
+    assert killed >= set(clients.lost)
     assert 3 == len(died)
     assert 200 == health
 

@@ -6,6 +6,7 @@ import http.client
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from contextlib import ExitStack
@@ -321,7 +322,7 @@ def test_socket_that_is_heard_is_not_taken(tmp_path: Path) -> None:
 
 def test_part_that_cannot_start_ends_the_server() -> None:
     for workers in (1, 2):
-        command = Running.app(workers=workers)._command
+        told = Running.app(workers=workers)._command[-1]
         failing = (
             "from tests.service import app;"
             "from signoff.service.settings import CannotServe\n"
@@ -330,7 +331,7 @@ def test_part_that_cannot_start_ends_the_server() -> None:
             "raise SystemExit(app.main())"
         )
         done = subprocess.run(
-            (command[0], "-c", failing, command[3]),
+            (sys.executable, "-c", failing, told),
             env=Running.app()._env,
             capture_output=True,
             text=True,
