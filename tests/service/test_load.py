@@ -33,6 +33,8 @@ class Clients:
         self.wrong: list[object] = []
         # The process behind each connection that had answered before and then did not.
         self.lost: list[int] = []
+        # The process behind each connection that has answered and is kept.
+        self.owners: dict[int, int] = {}
         self.refused = 0
         self.limit = 0
 
@@ -42,9 +44,22 @@ class Clients:
             thread.start()
 
     def wait_for(self, answered: int) -> None:
+        self._wait(lambda: self.answered >= answered)
+
+    def kill_an_owner(self) -> int:
+        """Kill a process that a client is kept by, and give its id when the client knows."""
+        # Others that were kept by one killed before may not know yet.
+        self._wait(lambda: not {*self.owners.values()} <= {*self.lost})
+        with self._lock:
+            pid = min({*self.owners.values()} - {*self.lost})
+        os.kill(pid, signal.SIGKILL)
+        self._wait(lambda: pid in self.lost)
+        return pid
+
+    def _wait(self, holds: Callable[[], bool]) -> None:
         deadline = time.monotonic() + 6 * WAIT_S
         with self._lock:
-            while self.answered < answered:
+            while not holds():
                 assert self._lock.wait(deadline - time.monotonic()), self.answered
 
     def end(self) -> None:
@@ -86,10 +101,13 @@ class Clients:
             except (OSError, http.client.HTTPException):
                 with self._lock:
                     self.lost.append(owner)
+                    self.owners.pop(number, None)
+                    self._lock.notify_all()
                 return made
             made += 1
             with self._lock:
                 self.answered += 1
+                self.owners[number] = owner
                 self._lock.notify_all()
                 if (reply.status, reply.body) != (200, expected):
                     self.wrong.append(reply)
@@ -120,18 +138,14 @@ def test_killed_worker_under_load_takes_only_its_own_connections() -> None:
         killed = set()
         for _ in range(3):
             clients.wait_for(clients.answered + 500)
-            pid = server.request("GET", "/worker").json["pid"]
-            killed.add(pid)
-            os.kill(pid, signal.SIGKILL)
+            killed.add(clients.kill_an_owner())
             clients.wait_for(clients.answered + 500)
         clients.end()
         died = [line for line in server.log_lines() if line["event"] == "worker_died"]
         health = server.request("GET", "/health").status
 
     assert [] == clients.wrong
-    # One that has just taken another's place may have no connection yet.
-    assert clients.lost
-    assert killed >= set(clients.lost)
+    assert killed == set(clients.lost)
     assert 3 == len(died)
     assert 200 == health
 
